@@ -1,0 +1,54 @@
+"""Check arrays against the inputs a model declares, before they reach native code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from forge.errors import InvalidInput
+from forge.specs import TensorSpec, describe
+
+
+def bind_arrays(specs: Sequence[TensorSpec], arrays: Mapping[str, Any]) -> list[np.ndarray]:
+    """Put arrays into the order of ``specs``.
+
+    Raises:
+        InvalidInput: A missing or unknown name, a wrong dtype or shape, or two values for one
+            symbolic dimension; all faults at once.
+    """
+    faults = [f"unknown input {name!r}" for name in arrays if name not in {s.name for s in specs}]
+    sizes: dict[str, tuple[int, str]] = {}
+    bound: list[np.ndarray] = []
+    for spec in specs:
+        if spec.name not in arrays:
+            faults.append(f"missing input {spec.name!r}")
+            continue
+        array = np.asarray(arrays[spec.name])
+        bound.append(array)
+        faults += _faults_of(spec, array, sizes)
+    if faults:
+        raise InvalidInput(f"{'; '.join(faults)}.", hint=f"the model takes {describe(specs)}")
+    return bound
+
+
+def _faults_of(
+    spec: TensorSpec, array: np.ndarray, sizes: dict[str, tuple[int, str]]
+) -> list[str]:
+    faults = []
+    if array.dtype.name != spec.dtype:
+        faults.append(f"input {spec.name!r} is {array.dtype.name}, not {spec.dtype}")
+    fits = len(array.shape) == len(spec.shape) and all(
+        isinstance(dim, str) or dim == size for dim, size in zip(spec.shape, array.shape)
+    )
+    if not fits:
+        return [*faults, f"input {spec.name!r} has shape {array.shape}, not {spec.shape}"]
+    for dim, size in zip(spec.shape, array.shape):
+        if isinstance(dim, str) and dim.isidentifier():
+            known, where = sizes.setdefault(dim, (size, spec.name))
+            if known != size:
+                faults.append(
+                    f"dimension {dim!r} is {known} in input {where!r} and {size} in {spec.name!r}"
+                )
+    return faults

@@ -1,0 +1,74 @@
+"""Compare the outputs that TVM imported with what ONNX says they are.
+
+A converter that gets a shape or a dtype wrong (the further outputs of LayerNormalization, a
+comparison folded to int32) does so without a word; ONNX's own shape inference knows better.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx import helper, shape_inference
+
+from forge import _tvm
+from forge.errors import LoadError
+
+# Above this, inference would copy more weights than its answer is worth.
+_MOST_BYTES = 1 << 30
+
+
+def check_outputs(model: Any, module: Any) -> None:
+    """Check rank, static dimensions and dtype of each output of ``module``.
+
+    Args:
+        model: The ``onnx.ModelProto`` that was imported.
+        module: The ``tvm.IRModule`` made of it.
+
+    Raises:
+        LoadError: They contradict each other.
+    """
+    leaves = _tvm.flatten_type(module["main"].ret_ty)
+    declared = _inferred_outputs(model)
+    for value, leaf in zip(declared, leaves):
+        if not isinstance(leaf, _tvm.TensorType):
+            raise LoadError(f"output {value.name!r} is imported as {leaf}, which is no tensor.")
+        fault = _contradiction(value, leaf)
+        if fault:
+            raise LoadError(
+                f"TVM's ONNX frontend imports output {value.name!r} as {leaf}, but {fault}.",
+                hint="the operator that makes it is converted wrong; please report the model",
+            )
+
+
+def _inferred_outputs(model: Any) -> list[Any]:
+    if model.ByteSize() > _MOST_BYTES:
+        return list(model.graph.output)
+    open_model = type(model)()
+    open_model.CopyFrom(model)
+    # The declared shapes may be stale where the caller gave shapes; the dtypes are not.
+    del open_model.graph.value_info[:]
+    for output in open_model.graph.output:
+        if output.type.HasField("tensor_type"):
+            output.type.tensor_type.ClearField("shape")
+    try:
+        return list(shape_inference.infer_shapes(open_model, data_prop=True).graph.output)
+    except shape_inference.InferenceError:
+        return list(open_model.graph.output)
+
+
+def _contradiction(value: Any, leaf: Any) -> str:
+    tensor = value.type.tensor_type
+    if tensor.elem_type:
+        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type)).name
+        if dtype != _tvm.dtype_of(leaf):
+            return f"it is {dtype} in ONNX"
+    dims = _tvm.dims_of(leaf)
+    if not tensor.HasField("shape") or dims is None:
+        return ""
+    expected = [d.dim_value if d.HasField("dim_value") else d.dim_param for d in tensor.shape.dim]
+    clash = len(expected) != len(dims) or any(
+        isinstance(want, int) and isinstance(have, int) and want != have
+        for want, have in zip(expected, dims)
+    )
+    return f"its shape is {tuple(expected)} in ONNX" if clash else ""

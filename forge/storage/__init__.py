@@ -1,0 +1,1 @@
+"""Save a loaded module to one file and read it back."""

@@ -1,0 +1,236 @@
+"""Run one case through all stages, in the process at hand.
+
+Isolation is not this file's matter: ``validation.isolation`` calls ``run_cell`` in a child process,
+and reads the stage that was entered last when the child dies.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import forge
+from forge import stages
+from validation import environment
+from validation.case import Case, Sample
+from validation.inputs import random_inputs
+from validation.judges.allclose import AllClose
+from validation.judges.outputs import compare_outputs, proves_nothing
+from validation.judges.protocol import Comparison
+from validation.latency import measure_in_blocks
+from validation.references import framework_named
+from validation.references.protocol import Arrays, Framework, Session
+from validation.result import CheckResult
+from validation.vocabulary import Reason, Stage, Status
+
+EnterStage = Callable[[Stage], None]
+
+
+class _Ended(Exception):
+    """The cell ended before its last stage, with a verdict."""
+
+    def __init__(self, status: Status, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.status, self.reason, self.message = status, reason, message
+
+
+class _Clock:
+    """Knows the current stage and how long each took."""
+
+    def __init__(self, enter: EnterStage) -> None:
+        self._enter = enter
+        self._since = time.perf_counter()
+        self.stage = Stage.ENVIRONMENT
+        self.seconds: dict[str, float] = {}
+
+    def enter(self, stage: Stage) -> None:
+        self.stop()
+        self.stage = stage
+        self._enter(stage)
+
+    def stop(self) -> None:
+        now = time.perf_counter()
+        spent = self.seconds.get(self.stage.value, 0.0)
+        self.seconds[self.stage.value] = spent + now - self._since
+        self._since = now
+
+
+def run_cell(case: Case, target: Any, enter: EnterStage = lambda stage: None) -> CheckResult:
+    """Check one case for one target.
+
+    Args:
+        case: What to check.
+        target: A TVM target, as ``IRModule.compile`` takes it.
+        enter: Called with each stage before it is entered.
+
+    Returns:
+        The row. Python errors of any stage are verdicts in it, never raised.
+    """
+    clock = _Clock(enter)
+    row = CheckResult(case.id, case.framework, str(target), Status.PASS)
+    try:
+        row = _run_stages(case, target, clock, row)
+    except _Ended as end:
+        row = row.changed(status=end.status, reason=end.reason, message=end.message)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        row = row.changed(
+            status=Status.FAIL,
+            reason=_reason_of(error, clock.stage),
+            message=_text_of(error),
+            stderr=_last_lines(traceback.format_exc()),
+        )
+    clock.stop()
+    stage = None if row.status is Status.PASS else clock.stage
+    return row.changed(stage=stage, stage_seconds=clock.seconds)
+
+
+def _run_stages(case: Case, target: Any, clock: _Clock, row: CheckResult) -> CheckResult:
+    clock.enter(Stage.ENVIRONMENT)
+    framework = framework_named(case.framework)
+    found = environment.versions(framework.packages)
+
+    clock.enter(Stage.BUILD)
+    sample = _build(case)
+    inputs = _all_inputs(case, framework, sample)
+
+    clock.enter(Stage.REFERENCE)
+    references, native = _reference(case, framework, sample, inputs)
+    empty = proves_nothing(references[0])
+    if empty:
+        raise _Ended(Status.FAIL, Reason.VACUOUS, f"{empty}; give other inputs")
+
+    with stages.listening(lambda name: clock.enter(Stage(name))):
+        ir = framework.load(sample.model, {"fold": case.fold, **sample.options})
+
+    clock.enter(Stage.COMPILE)
+    executable = ir.compile(target)
+
+    clock.enter(Stage.RUN)
+    ours = [executable.run(each) for each in inputs]
+
+    clock.enter(Stage.COMPARE)
+    comparisons = _compare(case, ours, references)
+    history = tuple(_readable(step) for step in ir.history)
+    row = _judged(row, found, history, comparisons)
+    if row.status is not Status.PASS or not case.latency or native is None:
+        return row
+
+    clock.enter(Stage.LATENCY)
+    samples = measure_in_blocks(
+        {"native": lambda: native(inputs[0]), "forge": lambda: executable.run(inputs[0])}
+    )
+    return row.changed(latency=samples)
+
+
+def _judged(
+    row: CheckResult,
+    found: Mapping[str, str],
+    history: tuple[str, ...],
+    comparisons: Sequence[Comparison],
+) -> CheckResult:
+    """Complete a row with what was compared; the first comparison that fails gives its reason."""
+    row = row.changed(versions=found, history=history, comparisons=tuple(comparisons))
+    failed = [c for c in comparisons if not c]
+    if not failed:
+        return row
+    first = failed[0]
+    text = f"output {first.output}: {first.message}"
+    if first.reason is Reason.WRONG_VALUES:
+        text += (
+            f"; largest at {list(first.worst_index)}: {first.worst_ours:.9g}, "
+            f"reference {first.worst_reference:.9g}; would pass at atol={first.needed_atol:.3g}"
+        )
+    return row.changed(status=Status.FAIL, reason=first.reason, message=text)
+
+
+def _build(case: Case) -> Sample:
+    try:
+        return case.build()
+    except Exception as error:
+        # A zoo is known by its protocol alone; with this attribute it says what it cannot have here.
+        skip_reason = getattr(error, "skip_reason", "")
+        if skip_reason:
+            raise _Ended(Status.SKIP, Reason.ENVIRONMENT_ERROR, skip_reason) from error
+        raise
+
+
+def _all_inputs(case: Case, framework: Framework, sample: Sample) -> list[Mapping[str, np.ndarray]]:
+    if sample.inputs is not None:
+        return [sample.inputs, *sample.extra_inputs]
+    specs = framework.inputs(sample.model, sample.options)
+    return [random_inputs(specs, case.seed), *sample.extra_inputs]
+
+
+def _reference(
+    case: Case,
+    framework: Framework,
+    sample: Sample,
+    inputs: Sequence[Mapping[str, np.ndarray]],
+) -> tuple[list[Arrays], Session | None]:
+    if case.reference_outputs is not None:
+        return [dict(each) for each in case.reference_outputs], None
+    session = framework.session(sample.model, sample.options, case.threads)
+    return [session(each) for each in inputs], session
+
+
+def _compare(
+    case: Case, ours: Sequence[Arrays], references: Sequence[Mapping[str, np.ndarray]]
+) -> list[Comparison]:
+    judge = AllClose(case.rtol, case.atol)
+    return [
+        comparison
+        for mine, theirs in zip(ours, references, strict=True)
+        for comparison in compare_outputs(mine, theirs, judge)
+    ]
+
+
+_REASON_OF_STAGE = {
+    Stage.ENVIRONMENT: Reason.ENVIRONMENT_ERROR,
+    Stage.BUILD: Reason.ENVIRONMENT_ERROR,
+    Stage.REFERENCE: Reason.REFERENCE_ERROR,
+    Stage.LOAD: Reason.FRONTEND_ERROR,
+    Stage.FOLD: Reason.FOLD_ERROR,
+    Stage.COMPILE: Reason.COMPILE_ERROR,
+    Stage.RUN: Reason.RUN_ERROR,
+    Stage.COMPARE: Reason.ENVIRONMENT_ERROR,
+    Stage.LATENCY: Reason.RUN_ERROR,
+}
+_REASON_OF_ERROR: tuple[tuple[type[BaseException], Reason], ...] = (
+    (MemoryError, Reason.OUT_OF_MEMORY),
+    (forge.MissingFramework, Reason.MISSING_FRAMEWORK),
+    (forge.UnsupportedOperator, Reason.UNSUPPORTED_OPERATOR),
+    (forge.InvalidInput, Reason.INVALID_INPUT),
+    (forge.LoadError, Reason.FRONTEND_ERROR),
+    (forge.FoldError, Reason.FOLD_ERROR),
+    (forge.CompileError, Reason.COMPILE_ERROR),
+    (forge.RunError, Reason.RUN_ERROR),
+)
+
+
+def _reason_of(error: BaseException, stage: Stage) -> Reason:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Reason.DISK_FULL
+    for kind, reason in _REASON_OF_ERROR:
+        if isinstance(error, kind):
+            return reason
+    return _REASON_OF_STAGE[stage]
+
+
+def _text_of(error: BaseException) -> str:
+    return str(error) if isinstance(error, forge.ForgeError) else f"{type(error).__name__}: {error}"
+
+
+def _last_lines(text: str, count: int = 15) -> str:
+    return "\n".join(text.rstrip().splitlines()[-count:])
+
+
+def _readable(step: forge.Step) -> str:
+    details = f" ({'; '.join(step.details)})" if step.details else ""
+    return f"{step.name}: {step.count}{details}"

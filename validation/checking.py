@@ -1,0 +1,153 @@
+"""Check one model: the function that most users call."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forge import InvalidInput
+from validation.case import BuiltSample, Case, Sample
+from validation.isolation import WorkerPool
+from validation.references import framework_named, framework_of_model, framework_of_path
+from validation.result import CheckResult
+
+Inputs = Mapping[str, np.ndarray] | Sequence[Any]
+
+
+def check(
+    model: Any,
+    inputs: Inputs | None = None,
+    target: Any = "llvm",
+    reference: Mapping[str, np.ndarray] | None = None,
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
+    options: Mapping[str, Any] | None = None,
+    time_limit: float = 300.0,
+    memory_limit: int = 8 << 30,
+    threads: int = 1,
+    latency: bool = True,
+) -> CheckResult:
+    """Run a model natively and through Forge, in a child process, and compare.
+
+    Args:
+        model: A model of any framework in memory, or a ``Case``.
+        inputs: Arrays by input name, in the framework's order; or, for a torch model, what
+            ``forge.from_torch`` takes: ``[("input0", (1, 3, 224, 224))]``. Left out, values are made up.
+        target: A TVM target.
+        reference: Output arrays by name to compare with; the native runtime is then not run.
+        rtol, atol: Tolerances; None takes ones that fit dtype and size of the outputs.
+        options: Keyword arguments of the framework's loader.
+        time_limit: Seconds after which the child is ended.
+        memory_limit: Resident bytes above which the child is ended.
+        threads: Threads for the native runtime and for the compiled module.
+        latency: Measure both latencies.
+
+    Returns:
+        The result, truthy when the check passes. A crash or a hang of the model is a result too.
+
+    Raises:
+        InvalidInput: ``model`` is of no framework that Forge loads, or ``inputs`` fits no model.
+    """
+    if isinstance(model, Case):
+        if inputs is not None or options is not None:
+            raise InvalidInput("a Case brings its own inputs and options.")
+        with WorkerPool(threads=model.threads) as pool:
+            return pool.submit(model, target).result()
+    framework = framework_of_model(model)
+    arrays, loader_options = _inputs_and_options(framework.name, inputs, dict(options or {}))
+    with tempfile.TemporaryDirectory(prefix="forge-model-") as folder:
+        framework.store(model, Path(folder))
+        case = Case(
+            id=f"{framework.name}/in-memory/{type(model).__name__}",
+            framework=framework.name,
+            build=partial(_restore, framework.name, folder, arrays, loader_options),
+            rtol=rtol,
+            atol=atol,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            threads=threads,
+            latency=latency,
+            reference_outputs=(reference,) if reference is not None else None,
+        )
+        with WorkerPool(threads=threads) as pool:
+            return pool.submit(case, target).result()
+
+
+def case_of_file(
+    path: Path,
+    *,
+    framework: str | None = None,
+    inputs: Mapping[str, np.ndarray] | None = None,
+    options: Mapping[str, Any] | None = None,
+    trust: bool = False,
+    **fields: Any,
+) -> Case:
+    """Make a case of a model file, to be opened in the worker.
+
+    Args:
+        path: A model file, or a SavedModel folder.
+        framework: Its framework, where the name does not say it.
+        trust: Code inside the file may run.
+        fields: Further fields of ``Case``.
+
+    Raises:
+        InvalidInput: There is no such file, or its framework is unknown.
+    """
+    found = framework_named(framework) if framework else framework_of_path(path)
+    if not path.exists():
+        raise InvalidInput(f"there is no file {str(path)!r}.")
+    return Case(
+        id=f"{found.name}/file/{path.name}",
+        framework=found.name,
+        build=partial(_open, found.name, path.resolve(), trust, inputs, dict(options or {})),
+        **fields,
+    )
+
+
+def _inputs_and_options(
+    framework: str, inputs: Inputs | None, options: dict[str, Any]
+) -> tuple[Mapping[str, np.ndarray] | None, dict[str, Any]]:
+    if inputs is None:
+        return None, options
+    if isinstance(inputs, Mapping):
+        arrays = {name: np.asarray(array) for name, array in inputs.items()}
+        return arrays, {**options_of_arrays(framework, arrays), **options}
+    if framework != "torch":
+        raise InvalidInput(
+            f"inputs is a {type(inputs).__name__}.", hint="give a dict of numpy arrays by input name"
+        )
+    return None, {"input_info": list(inputs), **options}
+
+
+def options_of_arrays(framework: str, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Tell the loaders that compile for fixed shapes what the arrays say of them."""
+    if framework == "torch":
+        return {"input_info": [(name, a.shape, a.dtype.name) for name, a in arrays.items()]}
+    if framework == "onnx":  # keeps its open dimensions symbolic
+        return {}
+    return {"shape_dict": {name: array.shape for name, array in arrays.items()}}
+
+
+def _restore(
+    framework: str,
+    folder: str,
+    inputs: Mapping[str, np.ndarray] | None,
+    options: Mapping[str, Any],
+) -> Sample:
+    return BuiltSample(framework_named(framework).restore(Path(folder)), inputs, options)
+
+
+def _open(
+    framework: str,
+    path: Path,
+    trust: bool,
+    inputs: Mapping[str, np.ndarray] | None,
+    options: Mapping[str, Any],
+) -> Sample:
+    return BuiltSample(framework_named(framework).open(path, trust=trust), inputs, options)

@@ -1,0 +1,109 @@
+"""Run many cells and keep each row as soon as it is there."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import importlib.util
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from validation.case import Case
+from validation.expectations import Expectation, apply_expectations
+from validation.isolation import WorkerPool
+from validation.result import CheckResult
+from validation.vocabulary import Reason, Stage, Status
+from validation.zoos import ZooEntry
+
+Progress = Callable[[CheckResult], None]
+
+# What must be importable for a framework's loader and its reference.
+_MODULES = {
+    "onnx": ("onnx", "onnxruntime"),
+    "torch": ("torch",),
+    "tensorflow": ("tensorflow", "tflite"),
+    "keras": ("keras", "tensorflow", "tflite"),
+    "tflite": ("tflite",),
+}
+
+
+def case_of_entry(entry: ZooEntry, **fields: Any) -> Case:
+    """Make a case of a zoo entry; ``fields`` are further fields of ``Case``."""
+    if entry.time_limit is not None:
+        fields["time_limit"] = entry.time_limit
+    return Case(
+        id=entry.id,
+        framework=entry.framework,
+        build=entry.build,
+        rtol=entry.rtol,
+        atol=entry.atol,
+        **fields,
+    )
+
+
+def run_matrix(
+    entries: Iterable[ZooEntry],
+    *,
+    target: Any = "llvm",
+    jobs: int = 1,
+    threads: int = 1,
+    latency: bool = True,
+    expectations: Sequence[Expectation] = (),
+    results_file: Path | None = None,
+    progress: Progress = lambda row: None,
+) -> list[CheckResult]:
+    """Check entries, each in a child process.
+
+    Args:
+        entries: What to check.
+        target: A TVM target.
+        jobs: How many cells run at the same time; with more than one, latencies disturb each other.
+        threads: Threads for each runtime.
+        latency: Measure latencies.
+        expectations: Known failures.
+        results_file: Each finished row is appended to it at once.
+        progress: Called with each finished row.
+
+    Returns:
+        One row an entry, in the order of ``entries``. Entries whose framework is not installed are SKIP.
+    """
+    cases = [case_of_entry(entry, threads=threads, latency=latency) for entry in entries]
+    rows: dict[str, CheckResult] = {}
+
+    def finish(row: CheckResult) -> None:
+        row = apply_expectations(row, expectations)
+        rows[row.id] = row
+        if results_file is not None:
+            with open(results_file, "a", encoding="utf-8") as stream:
+                stream.write(row.to_json() + "\n")
+        progress(row)
+
+    with WorkerPool(jobs, threads) as pool:
+        pending = []
+        for case in cases:
+            missing = missing_modules(case.framework)
+            if missing:
+                finish(_skipped(case, target, missing))
+            else:
+                pending.append(pool.submit(case, target))
+        for future in concurrent.futures.as_completed(pending):
+            finish(future.result())
+    return [rows[case.id] for case in cases]
+
+
+def missing_modules(framework: str) -> tuple[str, ...]:
+    """Name the modules that checking a framework needs and that are not installed."""
+    return tuple(name for name in _MODULES[framework] if importlib.util.find_spec(name) is None)
+
+
+def _skipped(case: Case, target: Any, missing: Sequence[str]) -> CheckResult:
+    return CheckResult(
+        case.id,
+        case.framework,
+        str(target),
+        Status.SKIP,
+        Stage.ENVIRONMENT,
+        Reason.MISSING_FRAMEWORK,
+        f"not installed here: {', '.join(missing)} "
+        f"(pip install 'forge-validation[{case.framework}]')",
+    )

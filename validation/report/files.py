@@ -1,0 +1,111 @@
+"""Write and read the files of a run: rows as JSON lines, and the report as JSON and Markdown."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+
+from forge import InvalidInput
+from forge.frameworks import require
+from validation import environment
+from validation.report import summary
+from validation.result import CheckResult, from_json
+from validation.vocabulary import Status
+
+SCHEMA = 1
+
+
+def write_report(rows: Sequence[CheckResult], stem: Path) -> tuple[Path, Path]:
+    """Write ``<stem>.md`` and ``<stem>.json``.
+
+    Raises:
+        MissingFramework: jinja2 is not installed.
+        OSError: They cannot be written.
+    """
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    markdown, data = stem.with_suffix(".md"), stem.with_suffix(".json")
+    counts = summary.summarise(rows)
+    record = {
+        "schema": SCHEMA,
+        "verdict": counts.verdict,
+        "summary": asdict(counts),
+        "rows": [json.loads(row.to_json()) for row in rows],
+    }
+    _write(data, json.dumps(record, indent=1))
+    _write(markdown, render_markdown(rows))
+    return markdown, data
+
+
+def render_markdown(rows: Sequence[CheckResult]) -> str:
+    """Render the qualification report."""
+    jinja2 = require("jinja2", "writing a report")
+    templates = jinja2.Environment(
+        loader=jinja2.PackageLoader("validation.report"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+    )
+    templates.filters["cell"] = _table_cell
+    versions: dict[str, set[str]] = {}
+    for row in rows:
+        for name, version in row.versions.items():
+            versions.setdefault(name, set()).add(version)
+    text: str = templates.get_template("qualification.md.j2").render(
+        rows=rows,
+        counts=summary.summarise(rows),
+        frameworks=summary.by_framework(rows),
+        milliseconds=summary.milliseconds,
+        ratio=summary.latency_ratio,
+        versions={name: ", ".join(sorted(found)) for name, found in sorted(versions.items())},
+        processor=environment.processor(),
+        written=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        with_status=lambda *names: [row for row in rows if row.status in map(Status, names)],
+    )
+    return text
+
+
+def read_rows(paths: Sequence[Path]) -> list[CheckResult]:
+    """Read rows from JSON-lines files or JSON reports; of rows with one id and target the last counts.
+
+    Raises:
+        InvalidInput: A file that is missing or holds something else.
+    """
+    rows: dict[tuple[str, str], CheckResult] = {}
+    for path in paths:
+        for row in _rows_of(path):
+            rows[row.id, row.target] = row
+    return list(rows.values())
+
+
+def _rows_of(path: Path) -> list[CheckResult]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".json":
+            return [from_json(json.dumps(record)) for record in json.loads(text)["rows"]]
+        return [from_json(line) for line in text.splitlines() if line.strip()]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InvalidInput(
+            f"{str(path)!r} cannot be read as results: {error}",
+            hint="give the .jsonl or .json that 'forge matrix' wrote",
+        ) from error
+
+
+def _table_cell(value: object) -> str:
+    return " ".join(str(value).split()).replace("|", "\\|")
+
+
+def _write(path: Path, text: str) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

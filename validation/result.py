@@ -1,0 +1,106 @@
+"""The result of one cell: the row that everything else reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from validation.judges.protocol import Comparison
+from validation.vocabulary import Reason, Stage, Status
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """How one cell ended; truthy when it passed.
+
+    Attributes:
+        id: The case, as ``<framework>/<family>/<variant>``.
+        framework: Whose model it is.
+        target: What it was compiled for.
+        status: PASS, FAIL, XFAIL, XPASS or SKIP.
+        stage: Where it ended; None when it passed.
+        reason: Why it did not pass.
+        message: The error, or what differs, in words.
+        comparisons: One an output and set of inputs.
+        latency: Raw samples in seconds a call, under ``native`` and ``forge``.
+        stage_seconds: Time spent in each stage.
+        peak_memory: Largest resident size seen, in bytes.
+        signal: Name of the signal that ended the worker, such as SIGSEGV.
+        stderr: Last lines of what the worker wrote there.
+        history: What loading did, a line a step.
+        versions: Version by distribution, and the platform.
+        expectation: Why the failure was expected, with its link.
+    """
+
+    id: str
+    framework: str
+    target: str
+    status: Status
+    stage: Stage | None = None
+    reason: Reason | None = None
+    message: str = ""
+    comparisons: tuple[Comparison, ...] = ()
+    latency: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    stage_seconds: Mapping[str, float] = field(default_factory=dict)
+    peak_memory: int = 0
+    signal: str = ""
+    stderr: str = ""
+    history: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    expectation: str = ""
+
+    def __bool__(self) -> bool:
+        return self.status is Status.PASS
+
+    @property
+    def max_absolute(self) -> float:
+        """The largest absolute error over all outputs."""
+        return max((c.max_absolute for c in self.comparisons), default=0.0)
+
+    @property
+    def needed_atol(self) -> float:
+        """The absolute tolerance at which all outputs would have passed."""
+        return max((c.needed_atol for c in self.comparisons), default=0.0)
+
+    def to_json(self) -> str:
+        """Write the row as one line of JSON."""
+        return json.dumps({"schema": SCHEMA, **asdict(self)}, allow_nan=True)
+
+    def changed(self, **fields: Any) -> CheckResult:
+        """Copy the row with some fields replaced."""
+        return replace(self, **fields)
+
+
+def from_json(line: str) -> CheckResult:
+    """Read a row that ``CheckResult.to_json`` wrote.
+
+    Raises:
+        ValueError: It is no such row, or of a newer schema.
+    """
+    record = json.loads(line)
+    if not isinstance(record, dict) or "schema" not in record:
+        raise ValueError("not a result row: it has no schema")
+    schema = record.pop("schema")
+    if schema > SCHEMA:
+        raise ValueError(f"the row has schema {schema}, this Forge reads up to {SCHEMA}")
+    try:
+        record["status"] = Status(record["status"])
+        record["stage"] = Stage(record["stage"]) if record["stage"] else None
+        record["reason"] = Reason(record["reason"]) if record["reason"] else None
+        record["comparisons"] = tuple(_comparison(item) for item in record["comparisons"])
+        record["latency"] = {side: tuple(s) for side, s in record["latency"].items()}
+        record["history"] = tuple(record["history"])
+        return CheckResult(**record)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a result row: {error}") from error
+
+
+def _comparison(item: dict[str, Any]) -> Comparison:
+    item["reason"] = Reason(item["reason"]) if item["reason"] else None
+    item["worst_index"] = tuple(item["worst_index"])
+    item["not_finite"] = tuple(item["not_finite"])
+    return Comparison(**item)
