@@ -63,7 +63,7 @@ def from_onnx(
     if reserved:
         raise InvalidInput(f"frontend_args may not set {', '.join(reserved)}: the loader does.")
 
-    from forge.prepare.onnx import input_types
+    from forge.prepare.onnx import declared_outputs, input_types
     from forge.prepare.onnx.graphs import opset_of
 
     model = onnx.ModelProto()
@@ -88,9 +88,7 @@ def from_onnx(
     else:
         module = import_piece(model)
 
-    from forge.prepare.onnx.declared_outputs import check_outputs
-
-    check_outputs(model, module)
+    declared_outputs.check_outputs(model, module)
     return finish(
         module,
         input_names=[spec.name for spec in inputs],
@@ -154,13 +152,15 @@ def _prepare(
     prepare: bool,
 ) -> tuple[Any, list[Step]]:
     """Check the model, rewrite it, and refuse what is left that TVM would not convert right."""
-    from forge.prepare.onnx import constant_nodes, functions as bodies, operators, silent_faults
+    from forge.prepare.onnx import constant_nodes, declared_outputs, operators, silent_faults
+    from forge.prepare.onnx import functions as bodies
 
     for name in (*functions, *converters):
         bodies.split_operator_name(name)
     steps: list[Step] = []
     known = operators.standard_converters()
     try:
+        declared_outputs.complete_outputs(model.graph)
         onnx.checker.check_model(model)
         if prepare:
             bodies.add_user_functions(model, functions)
@@ -170,7 +170,8 @@ def _prepare(
             steps += [step, constant_nodes.bind_constant_nodes(model)]
     except onnx.checker.ValidationError as error:
         raise InvalidInput(
-            f"the ONNX model is invalid: {error}", hint="onnx.checker.check_model(model) says the same"
+            f"the ONNX model is invalid: {error}",
+            hint="onnx.checker.check_model(model) says the same",
         ) from error
     except ForgeError:
         raise
@@ -187,7 +188,9 @@ def _prepare(
     faults = silent_faults.find(model)
     if faults:
         raise UnsupportedOperator(
-            "TVM's frontend would get these wrong without a word: " + "; ".join(faults.values()) + ".",
+            "TVM's frontend would get these wrong without a word: "
+            + "; ".join(faults.values())
+            + ".",
             faults,
             hint="export the model without these options",
         )
@@ -211,4 +214,6 @@ def _call_frontend(model: Any, opset: int | None, frontend_args: Mapping[str, An
         context = printed.getvalue().split(", with inputs", 1)[0].strip()
         detail = f"{context}: " if context else ""
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise LoadError(f"TVM's ONNX frontend failed: {detail}{type(error).__name__}: {lines[-1]}") from error
+        raise LoadError(
+            f"TVM's ONNX frontend failed: {detail}{type(error).__name__}: {lines[-1]}"
+        ) from error

@@ -18,6 +18,16 @@ from forge.errors import LoadError
 _MOST_BYTES = 1 << 30
 
 
+def complete_outputs(graph: Any) -> None:
+    """Give outputs without a declared rank an empty shape, in place.
+
+    ONNX's checker demands a shape, ONNX Runtime and TVM do not; nothing of ours reads it.
+    """
+    for output in graph.output:
+        if output.type.HasField("tensor_type"):
+            output.type.tensor_type.shape.SetInParent()
+
+
 def check_outputs(model: Any, module: Any) -> None:
     """Check rank, static dimensions and dtype of each output of ``module``.
 
@@ -42,19 +52,19 @@ def check_outputs(model: Any, module: Any) -> None:
 
 
 def _inferred_outputs(model: Any) -> list[Any]:
-    if model.ByteSize() > _MOST_BYTES:
-        return list(model.graph.output)
-    open_model = type(model)()
-    open_model.CopyFrom(model)
-    # The declared shapes may be stale where the caller gave shapes; the dtypes are not.
-    del open_model.graph.value_info[:]
-    for output in open_model.graph.output:
+    """Infer the outputs anew: declared shapes may be stale where the caller gave some."""
+    typed = type(model)()
+    typed.graph.output.extend(model.graph.output)
+    if model.ByteSize() <= _MOST_BYTES:
+        typed.CopyFrom(model)
+        del typed.graph.value_info[:]
+    for output in typed.graph.output:
         if output.type.HasField("tensor_type"):
             output.type.tensor_type.ClearField("shape")
     try:
-        return list(shape_inference.infer_shapes(open_model, data_prop=True).graph.output)
+        return list(shape_inference.infer_shapes(typed, data_prop=True).graph.output)
     except shape_inference.InferenceError:
-        return list(open_model.graph.output)
+        return list(typed.graph.output)
 
 
 def _contradiction(value: Any, leaf: Any) -> str:
