@@ -65,7 +65,9 @@ def _register(framework: str) -> None:
     def check_one(session: nox.Session) -> None:
         install(session, framework)
         arguments = ("--suite", "smoke", "--framework", framework)
-        session.run("forge", "matrix", *arguments, "--report", f"reports/{framework}", *session.posargs)
+        session.run(
+            "forge", "matrix", *arguments, "--report", f"reports/{framework}", *session.posargs
+        )
 
 
 # One session a framework, each with nothing but that framework installed: nox -t frameworks

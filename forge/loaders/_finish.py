@@ -104,7 +104,9 @@ def _same_count(what: str, names: Sequence[str], found: int) -> None:
 def _unique(what: str, names: Sequence[str]) -> None:
     twice = sorted({name for name in names if list(names).count(name) > 1})
     if twice:
-        raise InvalidInput(f"the model's {what} are not told apart: {', '.join(twice)} occurs twice.")
+        raise InvalidInput(
+            f"the model's {what} are not told apart: {', '.join(twice)} occurs twice."
+        )
 
 
 def check_specs(specs: Sequence[TensorSpec]) -> None:

@@ -152,7 +152,14 @@ def _prepare(
     prepare: bool,
 ) -> tuple[Any, list[Step]]:
     """Check the model, rewrite it, and refuse what is left that TVM would not convert right."""
-    from forge.prepare.onnx import constant_nodes, declared_outputs, operators, silent_faults
+    from forge.prepare.onnx import (
+        constant_nodes,
+        constant_values,
+        declared_outputs,
+        identities,
+        operators,
+        silent_faults,
+    )
     from forge.prepare.onnx import functions as bodies
 
     for name in (*functions, *converters):
@@ -168,6 +175,7 @@ def _prepare(
             steps.append(step)
             model, step = bodies.expand_schema_functions(model, known, version)
             steps += [step, constant_nodes.bind_constant_nodes(model)]
+            steps += [identities.remove_identities(model), constant_values.bind_known_values(model)]
     except onnx.checker.ValidationError as error:
         raise InvalidInput(
             f"the ONNX model is invalid: {error}",

@@ -8,7 +8,9 @@ _HEAVY = ("tvm", "torch", "tensorflow", "keras", "onnx", "onnxruntime", "tflite"
 
 
 def test_import_brings_in_neither_tvm_nor_a_framework() -> None:
-    code = f"import json, sys, forge; print(json.dumps([n for n in {_HEAVY!r} if n in sys.modules]))"
+    code = (
+        f"import json, sys, forge; print(json.dumps([n for n in {_HEAVY!r} if n in sys.modules]))"
+    )
     output = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout

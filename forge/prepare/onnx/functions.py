@@ -54,7 +54,8 @@ def split_operator_name(key: str) -> tuple[str, str]:
     domain, separator, name = key.rpartition("::")
     if not (separator and domain and name):
         raise InvalidInput(
-            f"custom_ops has the key {key!r}.", hint="a key is 'domain::Name', as the error shows it"
+            f"custom_ops has the key {key!r}.",
+            hint="a key is 'domain::Name', as the error shows it",
         )
     return ("" if domain == "ai.onnx" else domain), name
 

@@ -42,6 +42,17 @@ def all_nodes(graph: Any) -> Iterator[Any]:
         yield from each.node
 
 
+def names_read(node: Any) -> set[str]:
+    """Name what a node reads from its graph, in its branches and bodies too."""
+    names = {name for name in node.input if name}
+    for graph in subgraphs(node):
+        inner = {v.name for v in graph.input} | {t.name for t in graph.initializer}
+        inner |= {name for each in graph.node for name in each.output}
+        read = {name for each in graph.node for name in names_read(each)}
+        names |= (read | {output.name for output in graph.output}) - inner
+    return names
+
+
 def model_inputs(graph: Any) -> list[Any]:
     """List the graph's inputs that a caller must give: those that are no initializers."""
     initialized = {tensor.name for tensor in graph.initializer}

@@ -76,7 +76,8 @@ def _spec(value: Any) -> TensorSpec:
         )
     # Some exporters write an open dimension as -1.
     dims = tuple(
-        int(dim.dim_value) if _is_static(dim) else (dim.dim_param or "?") for dim in tensor.shape.dim
+        int(dim.dim_value) if _is_static(dim) else (dim.dim_param or "?")
+        for dim in tensor.shape.dim
     )
     return TensorSpec(value.name, dims, np.dtype(_numpy_type(tensor.elem_type)).name)
 

@@ -23,7 +23,9 @@ def standard_converters() -> frozenset[str]:
     """Name the default domain's operators that TVM's frontend converts."""
     from tvm.relax.frontend.onnx import onnx_frontend
 
-    return (frozenset(onnx_frontend._get_convert_map()) - _CONTRIB_ONLY) | _HANDLED_WITHOUT_CONVERTER
+    return (
+        frozenset(onnx_frontend._get_convert_map()) - _CONTRIB_ONLY
+    ) | _HANDLED_WITHOUT_CONVERTER
 
 
 def unsupported_operators(
@@ -39,8 +41,10 @@ def unsupported_operators(
     for node in all_nodes(model.graph):
         name = operator_name(node)
         domain = domain_of(node)
-        known = node.op_type in converters if not domain else (
-            domain == "com.microsoft" and node.op_type in _CONTRIB_CHECKED
+        known = (
+            node.op_type in converters
+            if not domain
+            else (domain == "com.microsoft" and node.op_type in _CONTRIB_CHECKED)
         )
         if not known and name not in custom:
             found[name] = None

@@ -24,8 +24,12 @@ def find(model: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     constants = {tensor.name for graph in all_graphs(model.graph) for tensor in graph.initializer}
     for node in all_nodes(model.graph):
-        if node.op_type == "NonMaxSuppression" and any(n and n not in constants for n in node.input[2:]):
-            found["ai.onnx::NonMaxSuppression"] = "NonMaxSuppression with limits that are no constants"
+        if node.op_type == "NonMaxSuppression" and any(
+            n and n not in constants for n in node.input[2:]
+        ):
+            found["ai.onnx::NonMaxSuppression"] = (
+                "NonMaxSuppression with limits that are no constants"
+            )
         check = _CHECKS.get(node.op_type) if not domain_of(node) else None
         fault = check(_attributes(node), node) if check else ""
         if fault:

@@ -17,7 +17,7 @@ from tvm import relax
 
 from forge import _tvm
 from forge.errors import InvalidInput, LoadError
-from forge.prepare.onnx.graphs import model_inputs, operator_name, subgraphs
+from forge.prepare.onnx.graphs import model_inputs, names_read, operator_name
 
 Converter = Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]
 ImportPiece = Callable[[Any], Any]
@@ -76,7 +76,7 @@ def _split_by_depth(graph: Any, custom_names: set[str]) -> tuple[list[list[Any]]
     depth_of: dict[str, int] = {}
     placed: list[tuple[int, bool, Any]] = []
     for node in graph.node:
-        depth = max((depth_of.get(name, 0) for name in _names_read(node)), default=0)
+        depth = max((depth_of.get(name, 0) for name in names_read(node)), default=0)
         is_custom = operator_name(node) in custom_names
         placed.append((depth, is_custom, node))
         depth_of.update(dict.fromkeys(node.output, depth + is_custom))
@@ -88,20 +88,10 @@ def _split_by_depth(graph: Any, custom_names: set[str]) -> tuple[list[list[Any]]
     return pieces, custom
 
 
-def _names_read(node: Any) -> set[str]:
-    names = {name for name in node.input if name}
-    for graph in subgraphs(node):
-        inner = {v.name for v in graph.input} | {t.name for t in graph.initializer}
-        inner |= {name for each in graph.node for name in each.output}
-        read = {name for each in graph.node for name in _names_read(each)}
-        names |= (read | {output.name for output in graph.output}) - inner
-    return names
-
-
 def _wanted_outside(graph: Any, nodes: Sequence[Any]) -> list[str]:
     made = [name for node in nodes for name in node.output if name]
     inside = {id(node) for node in nodes}
-    read = {name for n in graph.node if id(n) not in inside for name in _names_read(n)}
+    read = {name for n in graph.node if id(n) not in inside for name in names_read(n)}
     read |= {output.name for output in graph.output}
     return [name for name in made if name in read]
 
@@ -110,7 +100,7 @@ def _piece(
     model: Any, nodes: Sequence[Any], wanted: Sequence[str], values: Mapping[str, Any]
 ) -> tuple[Any, list[str]]:
     made = {name for node in nodes for name in node.output}
-    read = sorted({name for node in nodes for name in _names_read(node)} - made)
+    read = sorted({name for node in nodes for name in names_read(node)} - made)
     constants = [t for t in model.graph.initializer if t.name in read]
     held = {tensor.name for tensor in constants}
     inputs = [name for name in read if name not in held]
@@ -129,7 +119,9 @@ def _piece(
 def _value_info(name: str, tensor_type: Any) -> Any:
     dims = _tvm.dims_of(tensor_type)
     if dims is None:
-        raise LoadError(f"the shape of {name!r}, which a custom operator reads or gives, is unknown.")
+        raise LoadError(
+            f"the shape of {name!r}, which a custom operator reads or gives, is unknown."
+        )
     # A dimension that is an expression, such as N*2, gets a name of its own in the piece;
     # the call's types tie it to the expression again.
     named = [

@@ -1,0 +1,1 @@
+"""The entries, one module a framework and origin; none imports a framework before it builds."""

@@ -1,0 +1,1 @@
+"""Network definitions in torch, imported only when an entry builds."""
