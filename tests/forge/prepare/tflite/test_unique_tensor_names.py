@@ -39,7 +39,8 @@ def test_names_become_unique_and_values_right(colliding: tuple[bytes, np.ndarray
     if len(set(names(bytearray(model)))) != 1:
         pytest.skip("the string lies behind a tensor, where no unsigned offset reaches it")
     renamed, step = unique_tensor_names(bytearray(model))
-    assert step is not None and step.count == len(names(renamed)) - 1
+    assert step is not None
+    assert step.count == len(names(renamed)) - 1
     assert len(set(names(renamed))) == len(names(renamed))
     ir = forge.from_tflite(model)
     (found,) = ir.compile().run({ir.inputs[0].name: array}).values()
