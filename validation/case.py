@@ -58,8 +58,8 @@ class Case:
         threads: Threads for the native runtime and for the compiled module.
         latency: Measure the latency of both.
         fold: Which folding passes the loader runs.
-        reference_outputs: Given results to compare with, one mapping for ``inputs`` and one for each
-            of ``extra_inputs``; the native runtime is then not run.
+        reference_outputs: Given results to compare with, one mapping for ``inputs`` and one for
+            each of ``extra_inputs``; the native runtime is then not run.
         seed: Seed of inputs that are made up.
     """
 

@@ -7,6 +7,7 @@ and reads the stage that was entered last when the child dies.
 from __future__ import annotations
 
 import errno
+import math
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ import numpy as np
 
 import forge
 from forge import stages
+from forge.compile.binding import bind_arrays
 from validation import environment
 from validation.case import Case, Sample
 from validation.inputs import random_inputs
@@ -31,7 +33,7 @@ from validation.vocabulary import Reason, Stage, Status
 EnterStage = Callable[[Stage], None]
 
 
-class _Ended(Exception):
+class _EndedError(Exception):
     """The cell ended before its last stage, with a verdict."""
 
     def __init__(self, status: Status, reason: Reason, message: str) -> None:
@@ -74,8 +76,11 @@ def run_cell(case: Case, target: Any, enter: EnterStage = lambda stage: None) ->
     clock = _Clock(enter)
     row = CheckResult(case.id, case.framework, str(target), Status.PASS)
     try:
-        row = _run_stages(case, target, clock, row)
-    except _Ended as end:
+        clock.enter(Stage.ENVIRONMENT)
+        framework = framework_named(case.framework)
+        row = row.changed(versions=environment.versions(framework.packages))
+        row = _run_stages(case, target, framework, clock, row)
+    except _EndedError as end:
         row = row.changed(status=end.status, reason=end.reason, message=end.message)
     except (KeyboardInterrupt, SystemExit):
         raise
@@ -84,18 +89,16 @@ def run_cell(case: Case, target: Any, enter: EnterStage = lambda stage: None) ->
             status=Status.FAIL,
             reason=_reason_of(error, clock.stage),
             message=_text_of(error),
-            stderr=_last_lines(traceback.format_exc()),
+            stderr=_trace_of(error),
         )
     clock.stop()
     stage = None if row.status is Status.PASS else clock.stage
     return row.changed(stage=stage, stage_seconds=clock.seconds)
 
 
-def _run_stages(case: Case, target: Any, clock: _Clock, row: CheckResult) -> CheckResult:
-    clock.enter(Stage.ENVIRONMENT)
-    framework = framework_named(case.framework)
-    found = environment.versions(framework.packages)
-
+def _run_stages(
+    case: Case, target: Any, framework: Framework, clock: _Clock, row: CheckResult
+) -> CheckResult:
     clock.enter(Stage.BUILD)
     sample = _build(case)
     inputs = _all_inputs(case, framework, sample)
@@ -104,7 +107,7 @@ def _run_stages(case: Case, target: Any, clock: _Clock, row: CheckResult) -> Che
     references, native = _reference(case, framework, sample, inputs)
     empty = proves_nothing(references[0])
     if empty:
-        raise _Ended(Status.FAIL, Reason.VACUOUS, f"{empty}; give other inputs")
+        raise _EndedError(Status.FAIL, Reason.VACUOUS, f"{empty}; give other inputs")
 
     with stages.listening(lambda name: clock.enter(Stage(name))):
         ir = framework.load(sample.model, {"fold": case.fold, **sample.options})
@@ -118,7 +121,7 @@ def _run_stages(case: Case, target: Any, clock: _Clock, row: CheckResult) -> Che
     clock.enter(Stage.COMPARE)
     comparisons = _compare(case, ours, references)
     history = tuple(_readable(step) for step in ir.history)
-    row = _judged(row, found, history, comparisons)
+    row = _judged(row, history, comparisons)
     if row.status is not Status.PASS or not case.latency or native is None:
         return row
 
@@ -131,12 +134,11 @@ def _run_stages(case: Case, target: Any, clock: _Clock, row: CheckResult) -> Che
 
 def _judged(
     row: CheckResult,
-    found: Mapping[str, str],
     history: tuple[str, ...],
     comparisons: Sequence[Comparison],
 ) -> CheckResult:
     """Complete a row with what was compared; the first comparison that fails gives its reason."""
-    row = row.changed(versions=found, history=history, comparisons=tuple(comparisons))
+    row = row.changed(history=history, comparisons=tuple(comparisons))
     failed = [c for c in comparisons if not c]
     if not failed:
         return row
@@ -144,9 +146,11 @@ def _judged(
     text = f"output {first.output}: {first.message}"
     if first.reason is Reason.WRONG_VALUES:
         text += (
-            f"; largest at {list(first.worst_index)}: {first.worst_ours:.9g}, "
-            f"reference {first.worst_reference:.9g}; would pass at atol={first.needed_atol:.3g}"
+            f"; worst at {list(first.worst_index)}: {first.worst_ours:.9g}, "
+            f"reference {first.worst_reference:.9g}"
         )
+        if math.isfinite(first.needed_atol):
+            text += f"; would pass at atol={first.needed_atol:.3g}"
     return row.changed(status=Status.FAIL, reason=first.reason, message=text)
 
 
@@ -154,10 +158,10 @@ def _build(case: Case) -> Sample:
     try:
         return case.build()
     except Exception as error:
-        # A zoo is known by its protocol alone; with this attribute it says what it cannot have here.
+        # A zoo is known by its protocol alone; with this attribute it says what it cannot have.
         skip_reason = getattr(error, "skip_reason", "")
         if skip_reason:
-            raise _Ended(Status.SKIP, Reason.ENVIRONMENT_ERROR, skip_reason) from error
+            raise _EndedError(Status.SKIP, Reason.ENVIRONMENT_ERROR, skip_reason) from error
         raise
 
 
@@ -177,13 +181,37 @@ def _reference(
     if case.reference_outputs is not None:
         return [dict(each) for each in case.reference_outputs], None
     session = framework.session(sample.model, sample.options, case.threads)
-    return [session(each) for each in inputs], session
+    try:
+        # Copies: a model that works in place must not change what Forge is given.
+        copies = [{name: np.array(array) for name, array in each.items()} for each in inputs]
+        return [session(each) for each in copies], session
+    except Exception:
+        # Native runtimes say in their own ways that inputs do not fit; Forge says it in one.
+        _refuse_unfit(framework, sample, inputs)
+        raise
+
+
+def _refuse_unfit(
+    framework: Framework, sample: Sample, inputs: Sequence[Mapping[str, np.ndarray]]
+) -> None:
+    try:
+        specs = framework.inputs(sample.model, sample.options)
+    except Exception:
+        return
+    for each in inputs:
+        bind_arrays(specs, each)
 
 
 def _compare(
     case: Case, ours: Sequence[Arrays], references: Sequence[Mapping[str, np.ndarray]]
 ) -> list[Comparison]:
     judge = AllClose(case.rtol, case.atol)
+    if case.reference_outputs is not None:
+        # Given by name, in whatever order their file has them.
+        references = [
+            {name: theirs[name] for name in mine} if set(mine) == set(theirs) else theirs
+            for mine, theirs in zip(ours, references, strict=True)
+        ]
     return [
         comparison
         for mine, theirs in zip(ours, references, strict=True)
@@ -227,8 +255,11 @@ def _text_of(error: BaseException) -> str:
     return str(error) if isinstance(error, forge.ForgeError) else f"{type(error).__name__}: {error}"
 
 
-def _last_lines(text: str, count: int = 15) -> str:
-    return "\n".join(text.rstrip().splitlines()[-count:])
+def _trace_of(error: BaseException, count: int = 15) -> str:
+    """Give the last lines of a traceback; none for an error that says it all."""
+    if isinstance(error, (forge.InvalidInput, forge.MissingFramework, forge.UnsupportedOperator)):
+        return ""
+    return "\n".join("".join(traceback.format_exception(error)).rstrip().splitlines()[-count:])
 
 
 def _readable(step: forge.Step) -> str:

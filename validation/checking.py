@@ -13,6 +13,7 @@ import numpy as np
 from forge import InvalidInput
 from validation.case import BuiltSample, Case, Sample
 from validation.isolation import WorkerPool
+from validation.judges.allclose import AllClose
 from validation.references import framework_named, framework_of_model, framework_of_path
 from validation.result import CheckResult
 
@@ -38,7 +39,8 @@ def check(
     Args:
         model: A model of any framework in memory, or a ``Case``.
         inputs: Arrays by input name, in the framework's order; or, for a torch model, what
-            ``forge.from_torch`` takes: ``[("input0", (1, 3, 224, 224))]``. Left out, values are made up.
+            ``forge.from_torch`` takes: ``[("input0", (1, 3, 224, 224))]``. Left out, values are
+            made up.
         target: A TVM target.
         reference: Output arrays by name to compare with; the native runtime is then not run.
         rtol, atol: Tolerances; None takes ones that fit dtype and size of the outputs.
@@ -52,17 +54,29 @@ def check(
         The result, truthy when the check passes. A crash or a hang of the model is a result too.
 
     Raises:
-        InvalidInput: ``model`` is of no framework that Forge loads, or ``inputs`` fits no model.
+        InvalidInput: ``model`` is of no framework that Forge loads, ``inputs`` is of the wrong
+            kind, a tolerance is no number, or a ``Case`` comes with what it should hold itself.
     """
     if isinstance(model, Case):
-        if inputs is not None or options is not None:
-            raise InvalidInput("a Case brings its own inputs and options.")
+        given = {
+            "inputs": inputs,
+            "reference": reference,
+            "rtol": rtol,
+            "atol": atol,
+            "options": options,
+        }
+        extra = [name for name, value in given.items() if value is not None]
+        if extra:
+            raise InvalidInput(f"a Case brings its own {', '.join(extra)}: set them there.")
         with WorkerPool(threads=model.threads) as pool:
             return pool.submit(model, target).result()
+    if reference is not None and not isinstance(inputs, Mapping):
+        raise InvalidInput("reference needs inputs: the arrays that give these outputs.")
+    AllClose(rtol, atol)
     framework = framework_of_model(model)
     arrays, loader_options = _inputs_and_options(framework.name, inputs, dict(options or {}))
     with tempfile.TemporaryDirectory(prefix="forge-model-") as folder:
-        framework.store(model, Path(folder))
+        framework.store(model, Path(folder), loader_options)
         case = Case(
             id=f"{framework.name}/in-memory/{type(model).__name__}",
             framework=framework.name,
@@ -99,9 +113,7 @@ def case_of_file(
     Raises:
         InvalidInput: There is no such file, or its framework is unknown.
     """
-    found = framework_named(framework) if framework else framework_of_path(path)
-    if not path.exists():
-        raise InvalidInput(f"there is no file {str(path)!r}.")
+    found = framework_of_path(path, framework)
     return Case(
         id=f"{found.name}/file/{path.name}",
         framework=found.name,
@@ -120,7 +132,8 @@ def _inputs_and_options(
         return arrays, {**options_of_arrays(framework, arrays), **options}
     if framework != "torch":
         raise InvalidInput(
-            f"inputs is a {type(inputs).__name__}.", hint="give a dict of numpy arrays by input name"
+            f"inputs is a {type(inputs).__name__}.",
+            hint="give a dict of numpy arrays by input name",
         )
     return None, {"input_info": list(inputs), **options}
 

@@ -26,8 +26,12 @@ def processor() -> str:
     model = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as stream:
-            names = [line.partition(":")[2].strip() for line in stream if line.startswith("model name")]
+            names = [
+                line.partition(":")[2].strip() for line in stream if line.startswith("model name")
+            ]
         model = names[0] if names else model
     except OSError:
         pass
-    return f"{model}, {len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()} threads"
+    has_affinity = hasattr(os, "sched_getaffinity")
+    threads = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
+    return f"{model}, {threads} threads"

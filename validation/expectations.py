@@ -45,8 +45,8 @@ def read_expectations(files: Iterable[Path], known_ids: Sequence[str]) -> tuple[
     """Read expectation files.
 
     Raises:
-        InvalidInput: A malformed file, a word outside the vocabulary, a missing reason or link, or a
-            case that no zoo has.
+        InvalidInput: A malformed file, a word outside the vocabulary, a missing reason or link,
+            or a case that no zoo has.
     """
     return tuple(
         _expectation(record, f"{file}, failure {number}", known_ids)
@@ -60,19 +60,18 @@ def apply_expectations(row: CheckResult, expectations: Iterable[Expectation]) ->
 
     A case that fails at another stage or for another reason than expected stays a FAIL.
     """
-    for expected in expectations:
-        if not expected.applies_to(row):
-            continue
-        text = f"{expected.why} ({expected.link})"
-        if row.status is Status.PASS:
-            message = f"passes, and was expected to fail at {expected.stage.value}: {text}"
-            return row.changed(status=Status.XPASS, message=message, expectation=text)
-        if row.status is Status.FAIL and (row.stage, row.reason) == (expected.stage, expected.reason):
-            return row.changed(status=Status.XFAIL, expectation=text)
-        if row.status is Status.FAIL:
-            wanted = f"expected {expected.reason.value} at {expected.stage.value}"
-            return row.changed(message=f"{row.message} ({wanted})")
-    return row
+    expected = [each for each in expectations if each.applies_to(row)]
+    if not expected or row.status not in (Status.PASS, Status.FAIL):
+        return row
+    if row.status is Status.PASS:
+        text = f"{expected[0].why} ({expected[0].link})"
+        message = f"passes, and was expected to fail at {expected[0].stage.value}: {text}"
+        return row.changed(status=Status.XPASS, message=message, expectation=text)
+    for each in expected:
+        if (row.stage, row.reason) == (each.stage, each.reason):
+            return row.changed(status=Status.XFAIL, expectation=f"{each.why} ({each.link})")
+    wanted = " or ".join(f"{each.reason.value} at {each.stage.value}" for each in expected)
+    return row.changed(message=f"{row.message} (expected {wanted})")
 
 
 def _records(file: Path) -> list[dict[str, Any]]:
@@ -85,11 +84,16 @@ def _records(file: Path) -> list[dict[str, Any]]:
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{file} cannot be read: {error}") from error
     if content.get("schema") != SCHEMA:
-        raise InvalidInput(f"{file} has schema {content.get('schema')!r}, this Forge reads {SCHEMA}.")
+        raise InvalidInput(
+            f"{file} has schema {content.get('schema')!r}, this Forge reads {SCHEMA}."
+        )
     records = content.get("failure", [])
-    if not isinstance(records, list):
-        raise InvalidInput(f"{file}: write each failure as [[failure]].")
-    return records
+    unknown = sorted(set(content) - {"schema", "failure"})
+    well_formed = isinstance(records, list) and all(isinstance(each, dict) for each in records)
+    if unknown or not well_formed:
+        what = f"unknown keys {unknown}; " if unknown else ""
+        raise InvalidInput(f"{file}: {what}write each failure as [[failure]].")
+    return list(records)
 
 
 def _expectation(record: dict[str, Any], where: str, known_ids: Sequence[str]) -> Expectation:
@@ -98,9 +102,13 @@ def _expectation(record: dict[str, Any], where: str, known_ids: Sequence[str]) -
     missing = sorted(fields - {"target"} - {key for key, value in record.items() if value})
     if unknown or missing:
         raise InvalidInput(f"{where}: unknown fields {unknown}, missing fields {missing}.")
+    no_text = sorted(key for key, value in record.items() if not isinstance(value, str))
+    if no_text:
+        raise InvalidInput(f"{where}: {', '.join(no_text)}: expected a text.")
     if not any(fnmatchcase(known, record["case"]) for known in known_ids):
         raise InvalidInput(
-            f"{where}: no entry matches {record['case']!r}.", hint=nearest(record["case"], known_ids)
+            f"{where}: no entry matches {record['case']!r}.",
+            hint=nearest(record["case"], known_ids),
         )
     try:
         stage, reason = Stage(record["stage"]), Reason(record["reason"])

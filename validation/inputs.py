@@ -53,6 +53,7 @@ def _extended_dtype(spec: TensorSpec) -> np.dtype:
     try:
         import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, spec.dtype))
+        dtype: np.dtype = np.dtype(getattr(ml_dtypes, spec.dtype))
+        return dtype
     except (ImportError, AttributeError) as error:
         raise InvalidInput(f"input {spec.name!r} has the unknown dtype {spec.dtype}.") from error

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 
 _SAMPLES = 10
-_WARM_UP_CALLS = 2
 # A sample shorter than this measures the clock and the scheduler more than the call.
 _SHORTEST_SAMPLE = 0.01
+# A call that takes longer is its own warm-up, and one sample of it must do.
 _LONGEST_BLOCK = 2.0
 
 
@@ -26,18 +26,17 @@ def measure_in_blocks(calls: Mapping[str, Callable[[], object]]) -> dict[str, tu
 
 
 def _measure(call: Callable[[], object]) -> tuple[float, ...]:
-    for _ in range(_WARM_UP_CALLS):
-        once = _seconds(call, 1)
+    once = _seconds(call, 1)
+    if once > _LONGEST_BLOCK:
+        return (once,)
+    once = _seconds(call, 1)
     calls = max(1, int(_SHORTEST_SAMPLE / max(once, 1e-9)))
     samples: list[float] = []
-    spent = 0.0
     collecting = gc.isenabled()
     gc.disable()
     try:
-        while len(samples) < _SAMPLES and (spent < _LONGEST_BLOCK or not samples):
-            seconds = _seconds(call, calls)
-            samples.append(seconds / calls)
-            spent += seconds
+        while len(samples) < _SAMPLES and (sum(samples) * calls < _LONGEST_BLOCK or not samples):
+            samples.append(_seconds(call, calls) / calls)
     finally:
         if collecting:
             gc.enable()

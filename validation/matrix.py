@@ -48,6 +48,7 @@ def run_matrix(
     jobs: int = 1,
     threads: int = 1,
     latency: bool = True,
+    memory_limit: int = 8 << 30,
     expectations: Sequence[Expectation] = (),
     results_file: Path | None = None,
     progress: Progress = lambda row: None,
@@ -60,14 +61,17 @@ def run_matrix(
         jobs: How many cells run at the same time; with more than one, latencies disturb each other.
         threads: Threads for each runtime.
         latency: Measure latencies.
+        memory_limit: Resident bytes above which a cell is ended.
         expectations: Known failures.
         results_file: Each finished row is appended to it at once.
         progress: Called with each finished row.
 
     Returns:
-        One row an entry, in the order of ``entries``. Entries whose framework is not installed are SKIP.
+        One row an entry, in the order of ``entries``. Entries whose framework is not installed
+        are SKIP.
     """
-    cases = [case_of_entry(entry, threads=threads, latency=latency) for entry in entries]
+    fields: dict[str, Any] = {"threads": threads, "latency": latency, "memory_limit": memory_limit}
+    cases = [case_of_entry(entry, **fields) for entry in entries]
     rows: dict[str, CheckResult] = {}
 
     def finish(row: CheckResult) -> None:
@@ -93,7 +97,8 @@ def run_matrix(
 
 def missing_modules(framework: str) -> tuple[str, ...]:
     """Name the modules that checking a framework needs and that are not installed."""
-    return tuple(name for name in _MODULES[framework] if importlib.util.find_spec(name) is None)
+    needed = _MODULES.get(framework, ())
+    return tuple(name for name in needed if importlib.util.find_spec(name) is None)
 
 
 def _skipped(case: Case, target: Any, missing: Sequence[str]) -> CheckResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -11,6 +12,14 @@ from validation.judges.protocol import Comparison
 from validation.vocabulary import Reason, Stage, Status
 
 SCHEMA = 1
+_FIGURES = (
+    "max_absolute",
+    "mean_absolute",
+    "max_relative",
+    "needed_atol",
+    "worst_ours",
+    "worst_reference",
+)
 
 
 @dataclass(frozen=True)
@@ -67,8 +76,16 @@ class CheckResult:
         return max((c.needed_atol for c in self.comparisons), default=0.0)
 
     def to_json(self) -> str:
-        """Write the row as one line of JSON."""
-        return json.dumps({"schema": SCHEMA, **asdict(self)}, allow_nan=True)
+        """Write the row as one line of JSON.
+
+        NaN and infinities are texts in it, as JSON has no such numbers.
+        """
+        record = asdict(self)
+        for item in record["comparisons"]:
+            for name in _FIGURES:
+                if not math.isfinite(item[name]):
+                    item[name] = str(item[name])
+        return json.dumps({"schema": SCHEMA, **record}, allow_nan=False)
 
     def changed(self, **fields: Any) -> CheckResult:
         """Copy the row with some fields replaced."""
@@ -85,6 +102,8 @@ def from_json(line: str) -> CheckResult:
     if not isinstance(record, dict) or "schema" not in record:
         raise ValueError("not a result row: it has no schema")
     schema = record.pop("schema")
+    if not isinstance(schema, int):
+        raise ValueError(f"not a result row: its schema is {schema!r}")
     if schema > SCHEMA:
         raise ValueError(f"the row has schema {schema}, this Forge reads up to {SCHEMA}")
     try:
@@ -103,4 +122,5 @@ def _comparison(item: dict[str, Any]) -> Comparison:
     item["reason"] = Reason(item["reason"]) if item["reason"] else None
     item["worst_index"] = tuple(item["worst_index"])
     item["not_finite"] = tuple(item["not_finite"])
+    item.update({name: float(item[name]) for name in _FIGURES})
     return Comparison(**item)

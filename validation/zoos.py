@@ -1,7 +1,8 @@
 """Find the zoos that are installed and pick entries from them.
 
-A zoo is anything under the entry point group ``forge.zoo`` that gives entries when called; ours and a
-user's are found alike. Beside the module that an entry point names may lie ``expectations.toml``.
+A zoo is anything under the entry point group ``forge.zoo`` that gives entries when called; ours
+and a user's are found alike. Beside the module that an entry point names may lie
+``expectations.toml``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from importlib import metadata, resources
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,7 +20,10 @@ GROUP = "forge.zoo"
 
 
 class ZooEntry(Protocol):
-    """What the checker needs to know of an entry; its ``build`` gives a ``validation.case.Sample``."""
+    """What the checker needs to know of an entry.
+
+    Its ``build`` gives a ``validation.case.Sample``.
+    """
 
     @property
     def id(self) -> str: ...
@@ -66,10 +70,15 @@ def installed_zoo() -> Zoo:
             if entry.id in found:
                 raise InvalidInput(f"two zoos have an entry {entry.id!r}; one is {point.value}.")
             found[entry.id] = entry
-        file = Path(str(resources.files(point.module))) / "expectations.toml"
-        if file.is_file():
+        file = _beside(point.module)
+        if file is not None and file.is_file() and file not in files:
             files.append(file)
     return Zoo(tuple(found[key] for key in sorted(found)), tuple(files))
+
+
+def _beside(module: str) -> Path | None:
+    place = import_module(module).__file__
+    return Path(place).with_name("expectations.toml") if place else None
 
 
 def select(
@@ -82,9 +91,15 @@ def select(
     """Pick entries by suite, framework and id patterns (``*`` and ``?``).
 
     Raises:
-        InvalidInput: A pattern that matches no entry at all, with the nearest ids.
+        InvalidInput: A pattern that matches no entry at all, with the nearest ids; a suite that
+            no entry is in.
     """
     entries = list(entries)
+    suites = sorted({name for entry in entries for name in entry.suites})
+    if suite is not None and suite not in suites:
+        raise InvalidInput(
+            f"no entry is in the suite {suite!r}.", hint=f"the suites are {', '.join(suites)}"
+        )
     for pattern in patterns:
         if not any(fnmatchcase(entry.id, pattern) for entry in entries):
             raise InvalidInput(
@@ -106,5 +121,3 @@ def nearest(word: str, known: Sequence[str]) -> str:
 
     close = difflib.get_close_matches(word, known, n=3, cutoff=0.5)
     return f"did you mean {', '.join(close)}?" if close else "'forge zoo' lists all entries"
-
-

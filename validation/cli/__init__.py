@@ -11,6 +11,7 @@ from validation.cli import check, compile, doctor, inspect, matrix, report, zoo
 from validation.vocabulary import ExitCode
 
 _COMMANDS = (check, inspect, compile, matrix, report, zoo, doctor)
+_VERDICTS = ("check", "matrix", "report")
 _EXIT_CODES = (
     "exit codes: 0 all passed, 1 a check failed, 2 bad usage or input, "
     "3 nothing was checked or the harness failed, 130 interrupted"
@@ -21,7 +22,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Make the parser of all commands, importing neither numpy nor a framework."""
     parser = argparse.ArgumentParser(
         prog="forge",
-        description="Load models of any major framework into TVM Relax, and check that they are right.",
+        description="Load models of any major framework into TVM Relax, and check them.",
         epilog=_EXIT_CODES,
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
@@ -44,15 +45,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help(sys.stderr)
         return ExitCode.BAD_INPUT
+    # A check whose verdict was not written has not passed.
+    code = ExitCode.NOTHING_CHECKED if options.command in _VERDICTS else ExitCode.PASSED
     try:
-        return int(options.run(options))
+        code = options.run(options)
+        sys.stdout.flush()
+        return int(code)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone, as in `forge zoo | head`; say nothing more to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.PASSED
+        return int(code)
     except Exception as error:
         if options.debug:
             raise

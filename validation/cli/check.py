@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,14 @@ def register(commands: Any) -> None:
     add_check_arguments(parser)
     parser.add_argument("--inputs", type=Path, metavar="X.npz", help="input arrays by name")
     parser.add_argument(
-        "--expected", type=Path, metavar="Y.npz", help="outputs to compare with; no framework is run"
+        "--expected",
+        type=Path,
+        metavar="Y.npz",
+        help="outputs to compare with; no framework is run",
     )
-    parser.add_argument("--rtol", type=float, help="relative tolerance")
-    parser.add_argument("--atol", type=float, help="absolute tolerance")
-    parser.add_argument("--seed", type=int, default=0, help="seed of inputs that are made up")
+    parser.add_argument("--rtol", type=_tolerance, help="relative tolerance")
+    parser.add_argument("--atol", type=_tolerance, help="absolute tolerance")
+    parser.add_argument("--seed", type=_seed, default=0, help="seed of inputs that are made up")
     parser.add_argument("--json", action="store_true", help="print the result row as JSON")
     parser.set_defaults(run=run)
 
@@ -32,7 +36,7 @@ def register(commands: Any) -> None:
 def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what every command that runs checks takes."""
     parser.add_argument("--target", default="llvm", help="TVM target (default: llvm)")
-    parser.add_argument("--threads", type=_positive, default=1, help="threads of each runtime")
+    parser.add_argument("--threads", type=positive, default=1, help="threads of each runtime")
     parser.add_argument("--no-latency", action="store_true", help="do not measure latency")
 
 
@@ -42,17 +46,13 @@ def run(arguments: argparse.Namespace) -> int:
     from validation.checking import case_of_file
     from validation.cli.model_arguments import loader_options, read_arrays
     from validation.isolation import WorkerPool
-    from validation.references import framework_named, framework_of_path
+    from validation.references import framework_of_path
     from validation.report.summary import summarise
     from validation.vocabulary import REFUSED, ExitCode
 
     if arguments.expected and not arguments.inputs:
         raise InvalidInput("--expected needs --inputs: the arrays that give these outputs.")
-    framework = (
-        framework_named(arguments.framework).name
-        if arguments.framework
-        else framework_of_path(arguments.model).name
-    )
+    framework = framework_of_path(arguments.model, arguments.framework).name
     arrays = read_arrays(arguments.inputs) if arguments.inputs else None
     expected = read_arrays(arguments.expected) if arguments.expected else None
     case = case_of_file(
@@ -81,8 +81,29 @@ def run(arguments: argparse.Namespace) -> int:
     return summarise([row]).exit_code
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+def positive(text: str) -> int:
+    """Read a whole number of at least 1.
+
+    Raises:
+        argparse.ArgumentTypeError: It is none.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
+    return int(text)
+
+
+def _tolerance(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    # NaN and infinity would pass anything.
+    if not (math.isfinite(value) and value >= 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is no finite number of at least 0")
     return value

@@ -18,7 +18,9 @@ def register(commands: Any) -> None:
         description="Load a model and show its inputs, outputs, operators and what was done to it.",
     )
     add_model_arguments(parser)
-    parser.add_argument("--script", action="store_true", help="print the folded module as TVMScript")
+    parser.add_argument(
+        "--script", action="store_true", help="print the folded module as TVMScript"
+    )
     parser.add_argument("--json", action="store_true", help="print it all as JSON")
     parser.set_defaults(run=run)
 

@@ -16,12 +16,8 @@ def load_file(arguments: argparse.Namespace) -> IRModule:
         ForgeError: It cannot be opened or loaded.
     """
     from validation.cli.model_arguments import loader_options
-    from validation.references import framework_named, framework_of_path
+    from validation.references import framework_of_path
 
-    framework = (
-        framework_named(arguments.framework)
-        if arguments.framework
-        else framework_of_path(arguments.model)
-    )
+    framework = framework_of_path(arguments.model, arguments.framework)
     model = framework.open(arguments.model, trust=arguments.trust)
     return framework.load(model, loader_options(arguments, framework.name))

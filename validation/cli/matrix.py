@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from validation.cli.check import _positive, add_check_arguments
+from validation.cli.check import add_check_arguments, positive
+from validation.cli.model_arguments import FRAMEWORKS
 
 
 def register(commands: Any) -> None:
@@ -17,10 +18,14 @@ def register(commands: Any) -> None:
         help="check zoo entries in the environment at hand",
         description="Check zoo entries in the environment at hand, each in a process of its own.",
     )
-    parser.add_argument("patterns", nargs="*", metavar="ID", help="entry ids; * and ? match any part")
+    parser.add_argument(
+        "patterns", nargs="*", metavar="ID", help="entry ids; * and ? match any part"
+    )
     parser.add_argument("--suite", default=None, help="smoke, full, or a zoo's own")
-    parser.add_argument("--framework", action="append", default=[], help="repeatable")
-    parser.add_argument("--jobs", type=_positive, default=1, help="cells at the same time")
+    parser.add_argument(
+        "--framework", action="append", default=[], choices=FRAMEWORKS, help="repeatable"
+    )
+    parser.add_argument("--jobs", type=positive, default=1, help="cells at the same time")
     parser.add_argument(
         "--report", type=Path, metavar="STEM", help="write STEM.md, STEM.json and STEM.jsonl"
     )
@@ -33,14 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Check the selected entries and report on them."""
     from validation.expectations import read_expectations
     from validation.matrix import run_matrix
-    from validation.references import framework_named
-    from validation.report.files import write_report
+    from validation.report.files import path_of, write_report
     from validation.report.summary import summarise
     from validation.report.terminal import print_table, row_progress
     from validation.zoos import installed_zoo, select
 
-    for name in arguments.framework:
-        framework_named(name)
     zoo = installed_zoo()
     expectations = read_expectations(zoo.expectation_files, [entry.id for entry in zoo.entries])
     entries = select(
@@ -52,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     results = None
     if arguments.report:
         arguments.report.parent.mkdir(parents=True, exist_ok=True)
-        results = arguments.report.with_suffix(".jsonl")
+        results = path_of(arguments.report, ".jsonl")
         results.write_text("", encoding="utf-8")
     with row_progress(len(entries), show=not arguments.json) as progress:
         rows = run_matrix(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-_FRAMEWORKS = ("onnx", "torch", "tensorflow", "keras", "tflite")
+FRAMEWORKS = ("onnx", "torch", "tensorflow", "keras", "tflite")
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,15 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help=".onnx, .pt, .pt2, .keras, .h5, .tflite, .pb, or a SavedModel folder",
     )
-    parser.add_argument("--framework", choices=_FRAMEWORKS, help="where the name does not say it")
+    parser.add_argument("--framework", choices=FRAMEWORKS, help="where the name does not say it")
     parser.add_argument(
         "--input",
         action="append",
         default=[],
         type=parse_input,
         metavar="NAME=1x3x224x224[:dtype]",
-        help="shape of an input; a dimension may be a name (repeatable)",
+        help="shape of an input; a dimension may be a name: Nx3, or N,max if a name holds an x "
+        "(repeatable)",
     )
     parser.add_argument("--signature", help="which signature of a SavedModel")
     parser.add_argument(
@@ -52,6 +53,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 def parse_input(text: str) -> InputShape:
     """Read one ``NAME=1x3x224x224[:dtype]``; the name may hold ``=`` and ``:``.
 
+    Commas may stand for ``x``, for dimensions whose names hold that letter.
+
     Raises:
         argparse.ArgumentTypeError: It has not that form.
     """
@@ -59,7 +62,8 @@ def parse_input(text: str) -> InputShape:
     dims, _, dtype = rest.partition(":")
     if not equals or not name:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=1x3x224x224[:dtype]")
-    shape = tuple(_dimension(part, text) for part in dims.split("x")) if dims else ()
+    parts = dims.split("," if "," in dims else "x") if dims else ()
+    shape = tuple(_dimension(part, text) for part in parts)
     return InputShape(name, shape, dtype or None)
 
 
@@ -69,8 +73,6 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     Raises:
         InvalidInput: It is missing, no such file, or holds Python objects.
     """
-    import zipfile
-
     import numpy as np
 
     from forge import InvalidInput
@@ -78,7 +80,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, AttributeError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # each of numpy, zipfile, zlib and ast has errors of its own
         raise InvalidInput(
             f"{str(path)!r} cannot be read as named arrays: {error}",
             hint="write it with numpy.savez(path, input0=array, …)",
@@ -123,7 +125,7 @@ def loader_options(
 
 
 def _dimension(part: str, text: str) -> int | str:
-    if part.isdigit():
+    if part.isdecimal():
         return int(part)
     if part.isidentifier():
         return part

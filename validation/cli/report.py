@@ -15,7 +15,9 @@ def register(commands: Any) -> None:
         description="Merge result files and write one qualification report.",
     )
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS", help=".jsonl or .json")
-    parser.add_argument("-o", "--output", type=Path, metavar="STEM", help="write STEM.md and STEM.json")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="STEM", help="write STEM.md and STEM.json"
+    )
     parser.add_argument("--json", action="store_true", help="print the merged rows as JSON lines")
     parser.set_defaults(run=run)
 

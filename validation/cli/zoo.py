@@ -6,15 +6,21 @@ import argparse
 import json
 from typing import Any
 
+from validation.cli.model_arguments import FRAMEWORKS
+
 
 def register(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "zoo", help="list the entries of all zoos", description="List the entries of all zoos."
     )
-    parser.add_argument("patterns", nargs="*", metavar="ID", help="entry ids; * and ? match any part")
+    parser.add_argument(
+        "patterns", nargs="*", metavar="ID", help="entry ids; * and ? match any part"
+    )
     parser.add_argument("--suite", help="smoke, full, or a zoo's own")
-    parser.add_argument("--framework", action="append", default=[], help="repeatable")
+    parser.add_argument(
+        "--framework", action="append", default=[], choices=FRAMEWORKS, help="repeatable"
+    )
     parser.add_argument("--json", action="store_true", help="print the entries as JSON")
     parser.set_defaults(run=run)
 

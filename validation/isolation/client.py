@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from validation.vocabulary import Stage
+
 # TensorFlow has a server of its own: it is the largest import, and the others do without it.
 _COMMON = ("tvm", "tvm.relax", "numpy", "validation.cell")
 _MODULES = {
@@ -37,8 +39,16 @@ def modules_for(framework: str) -> tuple[str, ...]:
     return _MODULES[framework]
 
 
-class ServerDied(Exception):
-    """The server process ended, or did not start."""
+class ServerDiedError(Exception):
+    """The server process ended, or did not start.
+
+    Attributes:
+        stage: Where the cell was; None when it had not begun.
+    """
+
+    def __init__(self, message: str, stage: Stage | None = None) -> None:
+        super().__init__(message)
+        self.stage = stage
 
 
 @dataclass
@@ -64,9 +74,10 @@ class Server:
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
         self._ready = threading.Event()
+        self._over = False
         # The child's path is ours, with our own folder first: a user's folder may hold packages
         # that are named as ours are.
-        path = [str(Path(__file__).resolve().parents[2]), *sys.path]
+        path = [str(Path(__file__).resolve().parents[2]), *map(_absolute, sys.path)]
         bootstrap = (
             f"import sys; sys.path[:] = {path!r}; "
             f"from validation.isolation.server import serve; serve({list(modules)!r})"
@@ -78,83 +89,111 @@ class Server:
             env=_environment(threads),
             start_new_session=True,
         )
-        threading.Thread(target=self._listen, daemon=True, name="server-replies").start()
-        if not self._ready.wait(_START_SECONDS) or not self.alive:
-            self.close()
-            raise ServerDied("the worker server did not start; its messages stand on standard error")
+        self._listener = threading.Thread(target=self._listen, daemon=True, name="server-replies")
+        self._listener.start()
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        return not self._over and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def start(self, folder: Path) -> Job:
-        """Have a child do the job of a folder.
+        """Have a child do the job of a folder, once the server has imported its modules.
 
         Raises:
-            ServerDied: The server ended before the child started.
+            ServerDiedError: The server did not start, or ended before the child started.
         """
+        if not self._ready.wait(_START_SECONDS) or not self.alive:
+            self.close()
+            raise ServerDiedError(
+                "the worker server did not start; its messages stand on standard error"
+            )
         job = Job(str(folder))
         stream = self._process.stdin
         assert stream is not None
         with self._lock:
-            self._jobs[job.folder] = job
             try:
+                if self._over:
+                    raise BrokenPipeError("it had been closed")
+                self._jobs[job.folder] = job
                 stream.write(f"{folder}\n".encode())
                 stream.flush()
-            except OSError as error:
-                raise ServerDied(f"the worker server ended: {error}") from error
+            except (OSError, ValueError) as error:  # ValueError: the pipe is closed on our side
+                raise ServerDiedError(f"the worker server ended: {error}") from error
         job.started.wait()
         if not job.pid:
-            raise ServerDied("the worker server ended")
+            raise ServerDiedError("the worker server ended")
         return job
 
     def end(self, job: Job) -> None:
-        """Kill a child and what it started, and wait for it to be gone."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(job.pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(job.pid, signal.SIGKILL)
+        """Kill a child and its process group, and wait for it to be gone."""
+        _kill(job)
         job.done.wait(10)
 
     def close(self) -> None:
-        """End the server and its children."""
+        """End the server and its children; it may be called twice."""
         with self._lock:
             for job in self._jobs.values():
-                if job.pid and not job.done.is_set():
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(job.pid, signal.SIGKILL)
-        if self._process.stdin:
+                if job.pid:
+                    _kill(job)
+            assert self._process.stdin is not None
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
         try:
-            self._process.wait(5)
+            # One that still imports has no children, and would read the end of its input late.
+            self._process.wait(5 if self._ready.is_set() else 0)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._listener.join(10)
 
     def _listen(self) -> None:
         stream = self._process.stdout
         assert stream is not None
-        for line in stream:
-            record: dict[str, Any] = json.loads(line)
-            if "ready" in record:
-                self._ready.set()
-                continue
-            with self._lock:
-                job = self._jobs[record["job"]]
-                if "exit" in record:
-                    del self._jobs[record["job"]]
-            if "pid" in record:
-                job.pid = record["pid"]
-                job.started.set()
-            else:
-                job.exit_code = record["exit"]
-                job.done.set()
-        self._ready.set()
+        with stream:
+            for line in stream:
+                self._take(json.loads(line))
         with self._lock:
+            self._over = True
             for job in self._jobs.values():
+                # Its children outlive a server that was killed.
+                if job.pid:
+                    _kill(job)
                 job.started.set()
                 job.done.set()
+            self._jobs.clear()
+        self._ready.set()
+
+    def _take(self, record: dict[str, Any]) -> None:
+        if "ready" in record:
+            self._ready.set()
+            return
+        with self._lock:
+            job = self._jobs[record["job"]]
+            if "exit" in record:
+                del self._jobs[record["job"]]
+        if "pid" in record:
+            job.pid = record["pid"]
+            job.started.set()
+        else:
+            job.exit_code = record["exit"]
+            job.done.set()
+
+
+def _absolute(entry: str) -> str:
+    # The child works in another folder. What is no path is a path hook's own, as for editable
+    # installations, and must stay as it is.
+    return os.path.abspath(entry) if not entry or os.path.exists(entry) else entry
+
+
+def _kill(job: Job) -> None:
+    # The child may not have made its group yet.
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError):
+            kill(job.pid, signal.SIGKILL)
 
 
 def _environment(threads: int) -> dict[str, str]:

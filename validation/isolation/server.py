@@ -35,8 +35,19 @@ def serve(modules: list[str]) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     children: dict[int, str] = {}
-    buffer = b""
     _reply(replies, {"ready": os.getpid()})
+    try:
+        _fork_for_jobs(lines, replies, (wake, woken), children)
+    finally:
+        # Also when the client is gone, and a reply to it fails.
+        _end(children)
+
+
+def _fork_for_jobs(
+    lines: int, replies: Any, pipe: tuple[int, int], children: dict[int, str]
+) -> None:
+    wake = pipe[0]
+    buffer = b""
     while True:
         readable, _, _ = select.select([lines, wake], [], [])
         if wake in readable:
@@ -46,14 +57,13 @@ def serve(modules: list[str]) -> None:
         if lines in readable:
             data = os.read(lines, 65536)
             if not data:
-                _end(children)
                 return
             *jobs, buffer = (buffer + data).split(b"\n")
             for job in jobs:
                 folder = job.decode()
                 child = os.fork()
                 if not child:
-                    _become_worker(folder, lines, replies, (wake, woken))
+                    _become_worker(folder, lines, replies, pipe)
                 children[child] = folder
                 _reply(replies, {"job": folder, "pid": child})
 
@@ -71,13 +81,21 @@ def _reap(children: dict[int, str], replies: Any) -> None:
             return
         if not child:
             return
-        _reply(replies, {"job": children.pop(child), "exit": os.waitstatus_to_exitcode(status)})
+        folder = children.pop(child, None)
+        if folder is not None:
+            # What it started and left running; an empty group is no error.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+            _reply(replies, {"job": folder, "exit": os.waitstatus_to_exitcode(status)})
 
 
 def _end(children: dict[int, str]) -> None:
     for child in children:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)
+        for kill in (os.killpg, os.kill):
+            with contextlib.suppress(ProcessLookupError):
+                kill(child, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(child, 0)
 
 
 def _become_worker(folder: str, lines: int, replies: Any, pipes: tuple[int, ...]) -> None:

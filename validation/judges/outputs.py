@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -21,12 +22,13 @@ def compare_outputs(
     names, expected = list(ours), list(reference)
     if len(names) != len(expected):
         message = f"{len(names)} outputs {names}, the reference has {len(expected)} {expected}"
-        return [Comparison("*", "structure", Reason.WRONG_STRUCTURE, message)]
+        return [_incomparable("*", "structure", Reason.WRONG_STRUCTURE, message)]
     if names != expected:
-        return [
-            Comparison("*", "names", Reason.WRONG_NAMES, f"outputs {names}, the reference's {expected}")
-        ]
-    return [_compare(name, np.asarray(ours[name]), np.asarray(reference[name]), judge) for name in names]
+        message = f"outputs {names}, the reference's {expected}"
+        return [_incomparable("*", "names", Reason.WRONG_NAMES, message)]
+    return [
+        _compare(name, np.asarray(ours[name]), np.asarray(reference[name]), judge) for name in names
+    ]
 
 
 def proves_nothing(reference: Mapping[str, np.ndarray]) -> str:
@@ -42,18 +44,23 @@ def proves_nothing(reference: Mapping[str, np.ndarray]) -> str:
 def _compare(name: str, ours: np.ndarray, reference: np.ndarray, judge: Judge) -> Comparison:
     if ours.shape != reference.shape:
         message = f"shape {ours.shape}, the reference's is {reference.shape}"
-        return Comparison(name, "shape", Reason.WRONG_SHAPE, message)
+        return _incomparable(name, "shape", Reason.WRONG_SHAPE, message)
     if ours.dtype != reference.dtype:
         message = f"dtype {ours.dtype}, the reference's is {reference.dtype}"
-        return Comparison(name, "dtype", Reason.WRONG_DTYPE, message)
+        return _incomparable(name, "dtype", Reason.WRONG_DTYPE, message)
     return judge.compare(name, ours, reference)
+
+
+def _incomparable(output: str, judge: str, reason: Reason, message: str) -> Comparison:
+    return Comparison(output, judge, reason, message, needed_atol=math.inf)
 
 
 def _emptiness(array: np.ndarray) -> str:
     if not array.size:
         return "empty"
-    if array.dtype.kind in "fc" and not np.isfinite(array).any():
+    # bfloat16 and its kind are of numpy kind V.
+    if array.dtype.kind in "fcV" and not np.isfinite(array).any():
         return "without a finite value"
-    if array.size > 1 and (array == array.flat[0]).all():
+    if array.size > 1 and (array == array.ravel()[0]).all():
         return "constant"
     return ""

@@ -22,7 +22,8 @@ class Comparison:
         max_absolute: Largest |ours − reference| over the elements that are finite in both.
         mean_absolute: The mean of the same.
         max_relative: Largest |ours − reference| / |reference|, where the reference is not 0.
-        needed_atol: The absolute tolerance that would pass at the judge's relative one.
+        needed_atol: The absolute tolerance that would pass at the judge's relative one; infinite
+            where none would, as with another shape or a NaN in only one of both.
         worst_index: Where the largest |ours − reference| is.
         worst_ours: The value there.
         worst_reference: The reference's value there.

@@ -9,7 +9,6 @@ from pathlib import Path
 from forge import InvalidInput
 from validation.references.protocol import Framework
 
-
 _CLASSES = {
     "onnx": ("validation.references.onnx", "ONNXFramework"),
     "torch": ("validation.references.torch", "TorchFramework"),
@@ -51,21 +50,31 @@ def framework_of_model(model: object) -> Framework:
     hint = "give the model itself, as the framework's own object"
     if isinstance(model, (str, Path)):
         hint = f"open it first, or use the command line: forge check {model}"
-    raise InvalidInput(f"a {type(model).__name__} is no model of a framework that Forge loads.", hint)
+    raise InvalidInput(
+        f"a {type(model).__name__} is no model of a framework that Forge loads.", hint
+    )
 
 
-def framework_of_path(path: Path) -> Framework:
+def framework_of_path(path: Path, name: str | None = None) -> Framework:
     """Find the framework that a model file, or a SavedModel folder, belongs to.
+
+    Args:
+        path: The file or folder.
+        name: The framework's name, where the user gives it.
 
     Raises:
         InvalidInput: It does not exist, or its name says nothing.
     """
     if not path.exists():
         raise InvalidInput(f"there is no file {str(path)!r}.")
+    if name is not None:
+        return framework_named(name)
     if path.is_dir():
         if (path / "saved_model.pb").exists() or (path / "saved_model.pbtxt").exists():
             return framework_named("tensorflow")
-        raise InvalidInput(f"the folder {str(path)!r} is no SavedModel: it holds no saved_model.pb.")
+        raise InvalidInput(
+            f"the folder {str(path)!r} is no SavedModel: it holds no saved_model.pb."
+        )
     for framework in frameworks():
         if path.suffix.lower() in framework.suffixes:
             return framework

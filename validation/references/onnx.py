@@ -41,7 +41,7 @@ class ONNXFramework:
             raise InvalidInput(f"{str(path)!r} holds no ONNX graph with outputs.")
         return model
 
-    def store(self, model: Any, folder: Path) -> None:
+    def store(self, model: Any, folder: Path, options: Mapping[str, Any]) -> None:
         onnx = require("onnx", "checking an ONNX model")
         onnx.save(model, folder / _FILE, save_as_external_data=model.ByteSize() >= 1 << 31)
 

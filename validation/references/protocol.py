@@ -47,7 +47,7 @@ class Framework(Protocol):
         """
         ...
 
-    def store(self, model: Any, folder: Path) -> None:
+    def store(self, model: Any, folder: Path, options: Mapping[str, Any]) -> None:
         """Write a model in memory so that another process can have the same object.
 
         The format is private to ``store`` and ``restore``. It is never an intermediate

@@ -28,7 +28,7 @@ def write_report(rows: Sequence[CheckResult], stem: Path) -> tuple[Path, Path]:
         OSError: They cannot be written.
     """
     stem.parent.mkdir(parents=True, exist_ok=True)
-    markdown, data = stem.with_suffix(".md"), stem.with_suffix(".json")
+    markdown, data = path_of(stem, ".md"), path_of(stem, ".json")
     counts = summary.summarise(rows)
     record = {
         "schema": SCHEMA,
@@ -41,6 +41,12 @@ def write_report(rows: Sequence[CheckResult], stem: Path) -> tuple[Path, Path]:
     return markdown, data
 
 
+def path_of(stem: Path, suffix: str) -> Path:
+    """Name a file of a report; ``release-1.2`` keeps its dot, and ``report.md`` is ``report``."""
+    name = stem.stem if stem.suffix in (".md", ".json", ".jsonl") else stem.name
+    return stem.with_name(name + suffix)
+
+
 def render_markdown(rows: Sequence[CheckResult]) -> str:
     """Render the qualification report."""
     jinja2 = require("jinja2", "writing a report")
@@ -51,7 +57,7 @@ def render_markdown(rows: Sequence[CheckResult]) -> str:
         undefined=jinja2.StrictUndefined,
         autoescape=False,
     )
-    templates.filters["cell"] = _table_cell
+    templates.filters.update(cell=_table_cell, code=_code)
     versions: dict[str, set[str]] = {}
     for row in rows:
         for name, version in row.versions.items():
@@ -71,7 +77,9 @@ def render_markdown(rows: Sequence[CheckResult]) -> str:
 
 
 def read_rows(paths: Sequence[Path]) -> list[CheckResult]:
-    """Read rows from JSON-lines files or JSON reports; of rows with one id and target the last counts.
+    """Read rows from JSON-lines files or JSON reports.
+
+    Of several rows with one id and target the last counts.
 
     Raises:
         InvalidInput: A file that is missing or holds something else.
@@ -88,7 +96,11 @@ def _rows_of(path: Path) -> list[CheckResult]:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".json":
             return [from_json(json.dumps(record)) for record in json.loads(text)["rows"]]
-        return [from_json(line) for line in text.splitlines() if line.strip()]
+        return [
+            _numbered(number, line)
+            for number, line in enumerate(text.splitlines(), start=1)
+            if line.strip()
+        ]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidInput(
             f"{str(path)!r} cannot be read as results: {error}",
@@ -96,8 +108,29 @@ def _rows_of(path: Path) -> list[CheckResult]:
         ) from error
 
 
+def _numbered(number: int, line: str) -> CheckResult:
+    try:
+        return from_json(line)
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from error
+
+
+def _code(value: object) -> str:
+    return "`" + " ".join(str(value).split()).replace("`", "'").replace("|", "\\|") + "`"
+
+
 def _table_cell(value: object) -> str:
-    return " ".join(str(value).split()).replace("|", "\\|")
+    """Make one line of any text, with nothing in it that Markdown takes for structure."""
+    text = " ".join(str(value).split())
+    for mark, written in (
+        ("\\", "\\\\"),
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        ("|", "\\|"),
+        ("`", "\\`"),
+    ):
+        text = text.replace(mark, written)
+    return text
 
 
 def _write(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import Any
 from forge.frameworks import require
 from validation.report.summary import by_framework, latency_ratio, milliseconds, summarise
 from validation.result import CheckResult
-from validation.vocabulary import Status
+from validation.vocabulary import Reason, Status
 
 _COLOURS = {
     Status.PASS: "green",
@@ -28,7 +29,10 @@ def row_progress(total: int, show: bool) -> Iterator[Callable[[CheckResult], Non
         yield lambda row: None
     elif sys.stderr.isatty():
         progress_module = require("rich.progress", "showing progress")
-        columns = [*progress_module.Progress.get_default_columns(), progress_module.TextColumn("{task.fields[last]}")]
+        columns = [
+            *progress_module.Progress.get_default_columns(),
+            progress_module.TextColumn("{task.fields[last]}"),
+        ]
         with progress_module.Progress(*columns, console=_console(stderr=True)) as bar:
             task = bar.add_task("cells", total=total, last="")
             yield lambda row: bar.update(task, advance=1, last=row.id)
@@ -57,7 +61,10 @@ def print_table(rows: Sequence[CheckResult]) -> None:
     console.print(table)
     for row in rows:
         if row.status is not Status.PASS:
-            console.print(f"{row.status.value} {row.id}: {row.message}", markup=False, style="bold")
+            text = f"{row.status.value} {row.id}: {row.message}"
+            if row.expectation and row.status is Status.XFAIL:
+                text += f"; expected: {row.expectation}"
+            console.print(text, markup=False, style="bold")
     counts = summarise(rows)
     for name, part in by_framework(rows).items():
         console.print(f"{name:<11} {part.line()}", markup=False)
@@ -73,15 +80,20 @@ def print_row(row: CheckResult) -> None:
     console.print(row.id, markup=False, highlight=False)
     lines = [row.message] if row.message else []
     for c in row.comparisons:
-        lines.append(
-            f"output {c.output}: {'same' if c else c.message}; max abs {c.max_absolute:.3g}, "
-            f"max rel {c.max_relative:.3g}, would pass at atol={c.needed_atol:.3g}; {c.judge}"
-        )
+        line = f"output {c.output}: {'same' if c else c.message}"
+        if c.reason in (None, Reason.WRONG_VALUES):
+            line += f"; max abs {c.max_absolute:.3g}, max rel {c.max_relative:.3g}"
+            if math.isfinite(c.needed_atol):
+                line += f", would pass at atol={c.needed_atol:.3g}"
+            line += f"; {c.judge}"
+        lines.append(line)
     lines += [f"loading: {step}" for step in row.history]
     ratio = latency_ratio(row)
     if ratio is not None:
         native, forge = milliseconds(row, "native"), milliseconds(row, "forge")
-        lines.append(f"latency: native {native:.3f} ms, Forge {forge:.3f} ms, {ratio:.2f} times native")
+        lines.append(
+            f"latency: native {native:.3f} ms, Forge {forge:.3f} ms, {ratio:.2f} times native"
+        )
     if row.stderr and not row.comparisons:
         lines.append(f"the worker's last words:\n{row.stderr}")
     for line in lines:
@@ -90,9 +102,13 @@ def print_row(row: CheckResult) -> None:
 
 def _columns(row: CheckResult) -> list[str]:
     ended = f"{row.stage.value}: {row.reason.value}" if row.stage and row.reason else ""
-    native, forge, ratio = milliseconds(row, "native"), milliseconds(row, "forge"), latency_ratio(row)
+    native, forge, ratio = (
+        milliseconds(row, "native"),
+        milliseconds(row, "forge"),
+        latency_ratio(row),
+    )
     return [
-        row.id,
+        require("rich.markup", "printing a table").escape(row.id),
         f"[{_COLOURS[row.status]}]{row.status.value}[/]",
         ended,
         f"{row.max_absolute:.1e}" if row.comparisons else "",
