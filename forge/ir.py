@@ -79,7 +79,9 @@ class IRModule:
         save(self, path)
 
     def __repr__(self) -> str:
-        return f"forge.IRModule(inputs=[{describe(self.inputs)}], outputs=[{describe(self.outputs)}])"
+        return (
+            f"forge.IRModule(inputs=[{describe(self.inputs)}], outputs=[{describe(self.outputs)}])"
+        )
 
 
 def load(path: str | PathLike[str]) -> IRModule:

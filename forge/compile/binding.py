@@ -33,9 +33,7 @@ def bind_arrays(specs: Sequence[TensorSpec], arrays: Mapping[str, Any]) -> list[
     return bound
 
 
-def _faults_of(
-    spec: TensorSpec, array: np.ndarray, sizes: dict[str, tuple[int, str]]
-) -> list[str]:
+def _faults_of(spec: TensorSpec, array: np.ndarray, sizes: dict[str, tuple[int, str]]) -> list[str]:
     faults = []
     if array.dtype.name != spec.dtype:
         faults.append(f"input {spec.name!r} is {array.dtype.name}, not {spec.dtype}")

@@ -64,7 +64,9 @@ class Executable:
         """
         if len(arrays) != len(self.inputs):
             names = ", ".join(spec.name for spec in self.inputs) or "none"
-            raise InvalidInput(f"{len(arrays)} inputs given, the model takes {len(self.inputs)}: {names}.")
+            raise InvalidInput(
+                f"{len(arrays)} inputs given, the model takes {len(self.inputs)}: {names}."
+            )
         named = {spec.name: array for spec, array in zip(self.inputs, arrays, strict=True)}
         results = tuple(self.run(named).values())
         return results[0] if len(results) == 1 else results

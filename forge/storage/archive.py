@@ -75,7 +75,9 @@ def load(path: str | PathLike[str]) -> IRModule:
                 _tensor(archive.read(f"constants/{index}"), record)
                 for index, record in enumerate(header["constants"])
             ]
-            module = restore_constants(tvm.ir.load_json(archive.read("module.json").decode()), tensors)
+            module = restore_constants(
+                tvm.ir.load_json(archive.read("module.json").decode()), tensors
+            )
         return IRModule(
             module,
             inputs=[_spec(record) for record in header["inputs"]],
