@@ -1,7 +1,7 @@
 """The door to the ``forge`` command line.
 
-It stands here, and not in ``validation``, because a user's repository may well have a folder of that
-name: our own is put first on the path before it is imported.
+It stands here, and not in ``validation``, because a user's repository may well have a folder of
+that name: our own is put first on the path before it is imported.
 """
 
 from __future__ import annotations

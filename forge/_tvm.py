@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,16 @@ def dims_of(tensor_type: Any) -> tuple[Dim, ...] | None:
     shape = tensor_type.shape
     if not isinstance(shape, relax.ShapeExpr):
         return None
-    return tuple(int(dim) if isinstance(dim, tvm.tirx.IntImm) else str(dim) for dim in shape.values)
+    return tuple(_dim(value) for value in shape.values)
+
+
+def _dim(value: Any) -> Dim:
+    if isinstance(value, tvm.tirx.IntImm):
+        return int(value)
+    # Printing a variable alone would rename one that is called as TVMScript's own aliases are.
+    if isinstance(value, tvm.ir.Var):
+        return str(value.name)
+    return re.sub(r"T\.int64\((-?\d+)\)", r"\1", str(value))
 
 
 def dtype_of(tensor_type: Any) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from forge.compile.binding import bind_arrays
 from forge.compile import metadata as _metadata
+from forge.compile.binding import bind_arrays
 from forge.errors import CompileError, InvalidInput, RunError
 
 

@@ -122,6 +122,8 @@ def _detection() -> Sample:
     source=_RECOGNITION,
     suites=FULL,
     tags=("trained", "attention"),
+    # Measured: probabilities near 1 differ by 1.5e-4 between ONNX Runtime and Forge.
+    rtol=1e-3,
 )
 def _recognition() -> Sample:
     return _fixed(_RECOGNITION, {"x": data.writing(35, 48, 96)})

@@ -408,7 +408,7 @@ def test_known_silent_faults_are_refused(
     node: Any, inputs: int, onnx_model: Callable[..., Any]
 ) -> None:
     dtype = "bool" if node.op_type == "IsInf" else "float32"
-    outputs = {name: (None, dtype) for name in node.output}
+    outputs = dict.fromkeys(node.output, (None, dtype))
     model = onnx_model([node], {"x": ((4,), "float32")}, outputs)
     with pytest.raises(forge.UnsupportedOperator) as caught:
         forge.from_onnx(model)

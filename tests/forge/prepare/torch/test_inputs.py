@@ -8,8 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from forge import InvalidInput, TensorSpec
-from forge.prepare.torch.inputs import example_sizes, example_tensors, parse_input_info, symbols
+from forge import InvalidInput, TensorSpec  # noqa: E402
+from forge.prepare.torch.inputs import example_sizes, example_tensors, parse_input_info, symbols  # noqa: E402
 
 
 def test_dtypes_may_be_left_out_named_or_torch_s_own() -> None:

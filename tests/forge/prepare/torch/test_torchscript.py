@@ -10,8 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import forge
-from forge import LoadError, UnsupportedOperator
+import forge  # noqa: E402
+from forge import LoadError, UnsupportedOperator  # noqa: E402
 
 nn = torch.nn
 INFO = [("x", (2, 3, 4, 4))]
