@@ -1,4 +1,4 @@
-"""The one place where Forge imports a framework, so that a missing one is always one clear error."""
+"""The one place where Forge imports a framework: a missing one is always one clear error."""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from forge.errors import InvalidInput
+
 Dim = int | str
 
 
@@ -51,3 +53,19 @@ class Step:
 def describe(specs: Sequence[TensorSpec]) -> str:
     """Say what tensors a model has, in one line of an error message."""
     return ", ".join(str(spec) for spec in specs) or "none"
+
+
+def check_specs(specs: Sequence[TensorSpec]) -> None:
+    """Refuse specs that TVM cannot hold.
+
+    Raises:
+        InvalidInput: A dimension that is negative or neither an int nor a name.
+    """
+    for spec in specs:
+        for dim in spec.shape:
+            valid = bool(dim) and dim.isidentifier() if isinstance(dim, str) else dim >= 0
+            if not valid:
+                raise InvalidInput(
+                    f"input {spec.name!r} has the dimension {dim!r} in its shape {spec.shape}.",
+                    hint="a dimension is an int of at least 0, or a name such as 'N'",
+                )

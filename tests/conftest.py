@@ -1,4 +1,4 @@
-"""Fixtures for all tests. Frameworks are imported where they are used, so that one may be missing."""
+"""Settings for all tests."""
 
 import os
 

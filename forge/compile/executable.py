@@ -90,7 +90,7 @@ class Executable:
         if self._machine is None:
             if not device.exist:
                 raise RunError(
-                    f"this machine has no {self._device_kind} device to run target {self.target} on.",
+                    f"this machine has no {self._device_kind} device to run {self.target} on.",
                     hint="compile with target='llvm' to run on the CPU",
                 )
             try:

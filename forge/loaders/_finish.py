@@ -8,7 +8,7 @@ from typing import Any
 from forge import stages
 from forge.errors import FoldError, ForgeError, InvalidInput, LoadError
 from forge.ir import IRModule
-from forge.specs import Step, TensorSpec
+from forge.specs import Step
 
 Fold = bool | Sequence[str]
 PASSES = ("constants", "batch_norm")
@@ -107,19 +107,3 @@ def _unique(what: str, names: Sequence[str]) -> None:
         raise InvalidInput(
             f"the model's {what} are not told apart: {', '.join(twice)} occurs twice."
         )
-
-
-def check_specs(specs: Sequence[TensorSpec]) -> None:
-    """Refuse specs that TVM cannot hold.
-
-    Raises:
-        InvalidInput: A dimension that is negative or neither an int nor a name.
-    """
-    for spec in specs:
-        for dim in spec.shape:
-            valid = bool(dim) and dim.isidentifier() if isinstance(dim, str) else dim >= 0
-            if not valid:
-                raise InvalidInput(
-                    f"input {spec.name!r} has the dimension {dim!r} in its shape {spec.shape}.",
-                    hint="a dimension is an int of at least 0, or a name such as 'N' for a symbolic one",
-                )

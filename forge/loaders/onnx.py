@@ -46,7 +46,8 @@ def from_onnx(
             with the given shapes alone.
         keep_unfolded: Keep the module before folding in ``IRModule.unfolded``.
         custom_ops: How to convert operators that are unknown, by ``domain::Name``: an
-            ``onnx.FunctionProto``, which is inlined, or ``f(builder, inputs, attrs) -> relax.Expr``.
+            ``onnx.FunctionProto``, which is inlined, or a converter
+            ``f(builder, inputs, attrs) -> relax.Expr``.
         frontend_args: Further arguments of ``tvm.relax.frontend.onnx.from_onnx``.
 
     Raises:

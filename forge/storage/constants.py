@@ -1,4 +1,4 @@
-"""Take the constants out of a module, so that they need not pass through JSON, and put them back."""
+"""Take the constants out of a module, so that they bypass JSON, and put them back."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Corrupt the intermediate of each loader's route and see the check fail.
 
-If a reference were taken from an intermediate, both sides would share the fault and the check would pass.
+If a reference were taken from an intermediate, both sides would share the fault and the check would
+pass.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Replace what is known before the model runs by its value: shapes, and nodes of constants.
 
-TVM's frontend (0.25–0.27) refuses most operators on a shape that it holds as an expression (187 of the
-onnx backend suite's cases), wants axes and sizes as constants, and folds constants itself through
-float64 (apache/tvm 20281). The values come from ONNX's reference evaluator, which is numpy: not from
-the runtime that a checker later compares with.
+TVM's frontend (0.25–0.27) refuses most operators on a shape that it holds as an expression (187 of
+the onnx backend suite's cases), wants axes and sizes as constants, and folds constants itself
+through float64 (apache/tvm 20281). The values come from ONNX's reference evaluator, which is numpy:
+not from the runtime that a checker later compares with.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Write the caller's shapes and dtypes into the graph's inputs, and name every open dimension.
 
-TVM 0.25–0.27 ignores wrong keys and a dtype given as text without a word, takes no named dimension in
-``shape_dict``, and gives all unnamed dimensions one variable, which makes them equal.
+TVM 0.25–0.27 ignores wrong keys and a dtype given as text without a word, takes no named dimension
+in ``shape_dict``, and gives all unnamed dimensions one variable, which makes them equal.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _set_shape(value: Any, shape: tuple[Dim, ...]) -> None:
         expected = describe([_spec(value)]) if declared is not None else "dims of at least 0"
         raise InvalidInput(
             f"shape_dict gives input {value.name!r} the shape {shape}; the model has {expected}.",
-            hint="a static dimension of the model cannot change; an open one takes an int or a name",
+            hint="a static dimension cannot change; an open one takes an int or a name",
         )
     tensor.shape.ClearField("dim")
     for dim in shape:

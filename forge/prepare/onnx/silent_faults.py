@@ -14,7 +14,7 @@ from forge.prepare.onnx.graphs import all_graphs, all_nodes, domain_of
 
 _FLOAT8_AND_NARROWER = frozenset(
     getattr(TensorProto, name)
-    for name in TensorProto.DataType.keys()
+    for name in TensorProto.DataType.keys()  # noqa: SIM118  protobuf's wrapper is no dict
     if name.startswith(("FLOAT8", "FLOAT4", "INT4", "UINT4", "INT2", "UINT2"))
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from forge.errors import InvalidInput
-from forge.specs import Dim, TensorSpec
+from forge.specs import Dim, TensorSpec, check_specs
 
 HINT = 'give it as [("input0", (1, 3, 224, 224))], with an optional dtype as a third item'
 _DTYPES = {
@@ -57,8 +57,6 @@ def parse_input_info(input_info: Any) -> tuple[TensorSpec, ...]:
     Raises:
         InvalidInput: It is anything else, or two inputs have one name.
     """
-    from forge.loaders._finish import check_specs
-
     if isinstance(input_info, (str, bytes, Mapping)) or not isinstance(input_info, Sequence):
         raise InvalidInput(
             f"input_info is a {type(input_info).__name__}, not a list of (name, shape).", hint=HINT

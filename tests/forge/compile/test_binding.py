@@ -34,5 +34,5 @@ def test_each_fault_is_named(arrays: dict[str, np.ndarray], message: str) -> Non
 
 
 def test_all_faults_are_named_at_once() -> None:
-    with pytest.raises(forge.InvalidInput, match="unknown input 'x'.*missing input 'a'"):
+    with pytest.raises(forge.InvalidInput, match=r"unknown input 'x'.*missing input 'a'"):
         bind_arrays(SPECS, {"x": 0, "b": np.ones((1, 3), "float32")})
