@@ -60,6 +60,13 @@ def full(session: nox.Session) -> None:
     session.run("forge", "matrix", "--suite", "full", "--report", "reports/full", *session.posargs)
 
 
+@nox.session(default=False)
+def bench_import(session: nox.Session) -> None:
+    """Measure import time with only the core dependencies installed."""
+    session.install("-c", CONSTRAINTS, ".")
+    session.run("python", "benchmarks/import_time.py")
+
+
 def _register(framework: str) -> None:
     @nox.session(name=framework, default=False, tags=["frameworks"])
     def check_one(session: nox.Session) -> None:

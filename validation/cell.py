@@ -114,6 +114,9 @@ def _run_stages(
 
     clock.enter(Stage.COMPILE)
     executable = ir.compile(target)
+    if not executable.device_exists:
+        message = f"compiled for {executable.target}; this machine has no device to run it on"
+        raise _EndedError(Status.SKIP, Reason.ENVIRONMENT_ERROR, message)
 
     clock.enter(Stage.RUN)
     ours = [executable.run(each) for each in inputs]

@@ -82,13 +82,20 @@ class Executable:
         except Exception as error:
             raise CompileError(f"cannot write the library {fspath(path)!r}: {error}") from error
 
+    @property
+    def device_exists(self) -> bool:
+        """Tell whether this machine has a device to run the code on."""
+        import tvm
+
+        return bool(tvm.runtime.device(self._device_kind, 0).exist)
+
     def _vm(self) -> tuple[Any, Any]:
         import tvm
         from tvm import relax
 
         device = tvm.runtime.device(self._device_kind, 0)
         if self._machine is None:
-            if not device.exist:
+            if not self.device_exists:
                 raise RunError(
                     f"this machine has no {self._device_kind} device to run {self.target} on.",
                     hint="compile with target='llvm' to run on the CPU",

@@ -32,6 +32,7 @@ class Fake:
         self.faults: dict[str, BaseException] = {}
         self.specs = (TensorSpec("x", ("N", 3), "float32"),)
         self.options: Mapping[str, Any] = {}
+        self.device_exists = True
 
     def fail(self, where: str) -> None:
         if where in self.faults:
@@ -60,7 +61,7 @@ class Fake:
 
     def compile(self, target: Any) -> Any:
         self.fail("compile")
-        return SimpleNamespace(run=self.run)
+        return SimpleNamespace(run=self.run, device_exists=self.device_exists, target=target)
 
     def run(self, inputs: Any) -> Any:
         self.fail("run")
@@ -252,3 +253,10 @@ class TestGivenOutputs:
 def test_an_unknown_framework_is_a_row() -> None:
     row = run_cell(Case("caffe/a/b", "caffe", int), "llvm")
     assert (row.stage, row.reason) == (Stage.ENVIRONMENT, Reason.INVALID_INPUT)
+
+
+def test_a_target_without_its_device_is_skipped_with_the_reason(fake: Fake) -> None:
+    fake.device_exists = False
+    row = run_cell(case(), "cuda")
+    assert (row.status, row.stage) == (Status.SKIP, Stage.COMPILE)
+    assert "no device" in row.message

@@ -9,11 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from forge import InvalidInput, IRModule, TensorSpec, from_keras
 from forge.frameworks import is_instance_of, require
-from validation.references.protocol import Arrays, Session
+from validation.references.protocol import Session
 
 _FILE = "model.keras"
 _CLASSES = "classes.json"
@@ -86,18 +84,10 @@ class KerasFramework:
         return _signature(model, options).inputs  # type: ignore[no-any-return]
 
     def session(self, model: Any, options: Mapping[str, Any], threads: int) -> Session:
-        from validation.references.tensorflow import limit_threads
+        from validation.references.tensorflow import limit_threads, session_of
 
         limit_threads(threads)
-        signature = _signature(model, options)
-        tf: Any = require("tensorflow", "running a Keras model")
-
-        def run(arrays: Mapping[str, np.ndarray]) -> Arrays:
-            result = signature.call([tf.constant(arrays[s.name]) for s in signature.inputs])
-            named = signature.name_outputs(result)
-            return {name: np.asarray(value) for name, value in named}
-
-        return run
+        return session_of(_signature(model, options))
 
     def load(self, model: Any, options: Mapping[str, Any]) -> IRModule:
         return from_keras(model, **options)

@@ -50,6 +50,17 @@ def limit_threads(threads: int) -> None:
         tf.config.threading.set_inter_op_parallelism_threads(1)
 
 
+def session_of(signature: Any) -> Session:
+    """Make a session that calls the user's own object, as its ``Signature`` says how."""
+    tf: Any = require("tensorflow", "running a TensorFlow model")
+
+    def run(arrays: Mapping[str, np.ndarray]) -> Arrays:
+        result = signature.call([tf.constant(arrays[spec.name]) for spec in signature.inputs])
+        return {name: np.asarray(value) for name, value in signature.name_outputs(result)}
+
+    return run
+
+
 class TensorFlowFramework:
     """TensorFlow 2: functions, modules, SavedModels, and frozen graphs of TensorFlow 1."""
 
@@ -127,15 +138,7 @@ class TensorFlowFramework:
 
     def session(self, model: Any, options: Mapping[str, Any], threads: int) -> Session:
         limit_threads(threads)
-        signature = _signature(model, options)
-        tf: Any = require("tensorflow", "running a TensorFlow model")
-
-        def run(arrays: Mapping[str, np.ndarray]) -> Arrays:
-            result = signature.call([tf.constant(arrays[s.name]) for s in signature.inputs])
-            named = signature.name_outputs(result)
-            return {name: np.asarray(value) for name, value in named}
-
-        return run
+        return session_of(_signature(model, options))
 
     def load(self, model: Any, options: Mapping[str, Any]) -> IRModule:
         return from_tensorflow(model, **options)
