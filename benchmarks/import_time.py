@@ -1,7 +1,7 @@
-"""Measure what ``import forge`` and ``forge --help`` cost, as ratios to ``import numpy`` in one run.
+"""Measure what ``import forge`` and ``forge --help`` cost, as ratios to ``import numpy``.
 
-Run it in an environment with only the core dependencies: ``nox -s bench_import``. Exits with 1 when a
-ratio is beyond its target.
+Run it in an environment with only the core dependencies: ``nox -s bench_import``. Exits with 1 when
+a ratio is beyond its target.
 """
 
 from __future__ import annotations
