@@ -32,7 +32,9 @@ def good():
     import numpy as np
     from validation.case import BuiltSample
     from validation.references.onnx import ONNXFramework
-    loaded = SimpleNamespace(history=(), compile=lambda target: SimpleNamespace(run=dict))
+    loaded = SimpleNamespace(
+        history=(), compile=lambda target: SimpleNamespace(run=dict, device_exists=True)
+    )
     ONNXFramework.session = lambda *arguments: dict
     ONNXFramework.load = lambda *arguments: loaded
     return BuiltSample(None, {{"x": np.arange(3.0)}})
