@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import helper, numpy_helper, shape_inference
+from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from forge.prepare.onnx.graphs import domain_of, names_read, opset_of, subgraphs
+from forge.prepare.onnx.inference import inferred_graph
 from forge.specs import Step
 
 # A folded value may be this large, or as large as the constants that it was made of.
@@ -79,10 +80,7 @@ def _one_round(model: Any) -> list[str]:
 
 def _static_shapes(model: Any) -> dict[str, list[int | None]]:
     """Give the shape of every value whose rank is known; None for an open dimension."""
-    try:
-        inferred = shape_inference.infer_shapes(model, data_prop=True).graph
-    except shape_inference.InferenceError:
-        return {}
+    inferred = inferred_graph(model)
     shapes = {tensor.name: list(tensor.dims) for tensor in model.graph.initializer}
     for value in (*inferred.value_info, *inferred.input):
         if value.type.HasField("tensor_type") and value.type.tensor_type.HasField("shape"):

@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from onnx import helper, shape_inference
+from onnx import helper
 
 from forge import _tvm
 from forge.errors import LoadError
-
-# Above this, inference would copy more weights than its answer is worth.
-_MOST_BYTES = 1 << 30
+from forge.prepare.onnx.inference import inferred_graph
 
 
 def complete_outputs(graph: Any) -> None:
@@ -39,7 +37,7 @@ def check_outputs(model: Any, module: Any) -> None:
         LoadError: They contradict each other.
     """
     leaves = _tvm.flatten_type(module["main"].ret_ty)
-    declared = _inferred_outputs(model)
+    declared = inferred_graph(model).output
     for value, leaf in zip(declared, leaves):
         if not isinstance(leaf, _tvm.TensorType):
             raise LoadError(f"output {value.name!r} is imported as {leaf}, which is no tensor.")
@@ -49,22 +47,6 @@ def check_outputs(model: Any, module: Any) -> None:
                 f"TVM's ONNX frontend imports output {value.name!r} as {leaf}, but {fault}.",
                 hint="the operator that makes it is converted wrong; please report the model",
             )
-
-
-def _inferred_outputs(model: Any) -> list[Any]:
-    """Infer the outputs anew: declared shapes may be stale where the caller gave some."""
-    typed = type(model)()
-    typed.graph.output.extend(model.graph.output)
-    if model.ByteSize() <= _MOST_BYTES:
-        typed.CopyFrom(model)
-        del typed.graph.value_info[:]
-    for output in typed.graph.output:
-        if output.type.HasField("tensor_type"):
-            output.type.tensor_type.ClearField("shape")
-    try:
-        return list(shape_inference.infer_shapes(typed, data_prop=True).graph.output)
-    except shape_inference.InferenceError:
-        return list(typed.graph.output)
 
 
 def _contradiction(value: Any, leaf: Any) -> str:
