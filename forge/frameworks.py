@@ -17,6 +17,10 @@ _DISTRIBUTIONS = {
     "tf2onnx": ("tf2onnx", "tensorflow"),
     "tflite": ("tflite", "tflite"),
     "tvm": ("apache-tvm", ""),
+    "cloudpickle": ("cloudpickle", "validation"),
+    "jinja2": ("jinja2", "validation"),
+    "psutil": ("psutil", "validation"),
+    "rich": ("rich", "validation"),
 }
 
 

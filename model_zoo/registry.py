@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
-from model_zoo.entry import SUITES, Entry, Sample
+from model_zoo.entry import SUITES, Entry, Sample, UnavailableError
 
 Build = Callable[[], Sample]
 
@@ -38,7 +40,9 @@ class Registry:
                     f"zoo entry {id!r} is registered twice: by {_where(known.build)} and by "
                     f"{_where(build)}; give one of them another variant"
                 )
-            self._entries[id] = Entry(id, build, description, frozenset(suites), **fields)
+            needed = [tag.partition(":")[2] for tag in fields.get("tags", ()) if _is_need(tag)]
+            guarded = _guarded(build, needed) if needed else build
+            self._entries[id] = Entry(id, guarded, description, frozenset(suites), **fields)
             return build
 
         return decorate
@@ -46,6 +50,25 @@ class Registry:
     def entries(self) -> tuple[Entry, ...]:
         """List the entries, ordered by id."""
         return tuple(self._entries[id] for id in sorted(self._entries))
+
+
+def _is_need(tag: str) -> bool:
+    return tag.startswith("requires:")
+
+
+def _guarded(build: Build, needed: Sequence[str]) -> Build:
+    """Make a build say that it is unavailable where a package that it imports is missing."""
+
+    @functools.wraps(build)
+    def guarded() -> Sample:
+        missing = [name for name in needed if find_spec(name.replace("-", "_")) is None]
+        if missing:
+            raise UnavailableError(
+                f"building this model needs {', '.join(missing)}: pip install {' '.join(missing)}"
+            )
+        return build()
+
+    return guarded
 
 
 def _where(build: Build) -> str:

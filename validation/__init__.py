@@ -28,6 +28,10 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     """Import what is asked for: the command line must answer ``--help`` without numpy."""
     from importlib import import_module

@@ -104,7 +104,11 @@ def _run_stages(
     inputs = _all_inputs(case, framework, sample)
 
     clock.enter(Stage.REFERENCE)
-    references, native = _reference(case, framework, sample, inputs)
+    try:
+        references, native = _reference(case, framework, sample, inputs)
+    except Exception:
+        _ask_the_loader(case, framework, sample, clock)
+        raise
     empty = proves_nothing(references[0])
     if empty:
         raise _EndedError(Status.FAIL, Reason.VACUOUS, f"{empty}; give other inputs")
@@ -173,6 +177,23 @@ def _all_inputs(case: Case, framework: Framework, sample: Sample) -> list[Mappin
         return [sample.inputs, *sample.extra_inputs]
     specs = framework.inputs(sample.model, sample.options)
     return [random_inputs(specs, case.seed), *sample.extra_inputs]
+
+
+def _ask_the_loader(case: Case, framework: Framework, sample: Sample, clock: _Clock) -> None:
+    """Where the native runtime fails, let a refusal of the loader be the verdict.
+
+    An operator that nobody knows, or inputs that do not fit, fail in both; the runtime says so in
+    its own terms, the loader in the user's.
+    """
+    entered: list[Stage] = []
+    try:
+        with stages.listening(lambda name: entered.append(Stage(name))):
+            framework.load(sample.model, {"fold": case.fold, **sample.options})
+    except (forge.InvalidInput, forge.UnsupportedOperator):
+        clock.enter(entered[-1] if entered else Stage.LOAD)
+        raise
+    except Exception:
+        return
 
 
 def _reference(
@@ -266,5 +287,4 @@ def _trace_of(error: BaseException, count: int = 15) -> str:
 
 
 def _readable(step: forge.Step) -> str:
-    details = f" ({'; '.join(step.details)})" if step.details else ""
-    return f"{step.name}: {step.count}{details}"
+    return f"{step.name}: {step.count} ({'; '.join(step.details) or step.reason})"

@@ -15,6 +15,7 @@ from validation.case import BuiltSample, Case, Sample
 from validation.isolation import WorkerPool
 from validation.judges.allclose import AllClose
 from validation.references import framework_named, framework_of_model, framework_of_path
+from validation.requirements import require_checker
 from validation.result import CheckResult
 
 Inputs = Mapping[str, np.ndarray] | Sequence[Any]
@@ -57,6 +58,7 @@ def check(
         InvalidInput: ``model`` is of no framework that Forge loads, ``inputs`` is of the wrong
             kind, a tolerance is no number, or a ``Case`` comes with what it should hold itself.
     """
+    require_checker()
     if isinstance(model, Case):
         given = {
             "inputs": inputs,

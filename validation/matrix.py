@@ -63,7 +63,8 @@ def run_matrix(
         latency: Measure latencies.
         memory_limit: Resident bytes above which a cell is ended.
         expectations: Known failures.
-        results_file: Each finished row is appended to it at once.
+        results_file: A row for each planned cell, SKIP, is appended to it at the start, and each
+            finished row at once.
         progress: Called with each finished row.
 
     Returns:
@@ -82,6 +83,9 @@ def run_matrix(
                 stream.write(row.to_json() + "\n")
         progress(row)
 
+    if results_file is not None:
+        with open(results_file, "a", encoding="utf-8") as stream:
+            stream.writelines(_planned(case, target).to_json() + "\n" for case in cases)
     with WorkerPool(jobs, threads) as pool:
         pending = []
         for case in cases:
@@ -99,6 +103,19 @@ def missing_modules(framework: str) -> tuple[str, ...]:
     """Name the modules that checking a framework needs and that are not installed."""
     needed = _MODULES.get(framework, ())
     return tuple(name for name in needed if importlib.util.find_spec(name) is None)
+
+
+def _planned(case: Case, target: Any) -> CheckResult:
+    """Make the row that stands for a cell until it is finished; of two rows the later counts."""
+    return CheckResult(
+        case.id,
+        case.framework,
+        str(target),
+        Status.SKIP,
+        Stage.ENVIRONMENT,
+        Reason.ENVIRONMENT_ERROR,
+        "the run ended before this cell was finished",
+    )
 
 
 def _skipped(case: Case, target: Any, missing: Sequence[str]) -> CheckResult:

@@ -65,6 +65,11 @@ class CheckResult:
     def __bool__(self) -> bool:
         return self.status is Status.PASS
 
+    def __str__(self) -> str:
+        where = f" at {self.stage.value}, {self.reason.value}" if self.stage and self.reason else ""
+        message = f": {self.message}" if self.message else ""
+        return f"{self.status.value}{where}  {self.id} ({self.target}){message}"
+
     @property
     def max_absolute(self) -> float:
         """The largest absolute error over all outputs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
@@ -12,6 +13,10 @@ import numpy as np
 from forge.compile import metadata as _metadata
 from forge.compile.binding import bind_arrays
 from forge.errors import CompileError, InvalidInput, RunError
+from forge.specs import describe
+
+# TVM links with the first of these that it finds.
+_COMPILERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
 
 
 class Executable:
@@ -77,10 +82,19 @@ class Executable:
         Raises:
             CompileError: The library cannot be linked or written.
         """
+        if not any(map(shutil.which, _COMPILERS)):
+            raise CompileError(
+                f"cannot write the library {fspath(path)!r}: no C++ compiler is on the PATH.",
+                hint="install g++ or clang++; TVM links a library with it",
+            )
         try:
             self._library.export_library(fspath(path))
         except Exception as error:
             raise CompileError(f"cannot write the library {fspath(path)!r}: {error}") from error
+
+    def __repr__(self) -> str:
+        inputs, outputs = describe(self.inputs), describe(self.outputs)
+        return f"forge.Executable(inputs=[{inputs}], outputs=[{outputs}], target={self.target})"
 
     @property
     def device_exists(self) -> bool:

@@ -52,6 +52,7 @@ def save(ir: IRModule, path: str | PathLike[str]) -> None:
             for index, tensor in enumerate(tensors):
                 with archive.open(f"constants/{index}", "w", force_zip64=True) as member:
                     member.write(tensor.numpy().tobytes())
+        make_readable(temporary)
         os.replace(temporary, file)
     except OSError as error:
         raise ForgeError(f"cannot write {fspath(path)!r}: {error}") from error
@@ -93,6 +94,13 @@ def load(path: str | PathLike[str]) -> IRModule:
             f"{where!r} is not a whole file of IRModule.save: {type(error).__name__}: {error}",
             hint="load the model again with its loader and save it anew",
         ) from error
+
+
+def make_readable(path: str) -> None:
+    """Give a temporary file, which is its owner's alone, the mode of a file written plainly."""
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(path, 0o666 & ~mask)
 
 
 def _to_json(module: Any) -> str:

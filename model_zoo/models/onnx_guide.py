@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 from typing import Any
 
 from model_zoo import data
-from model_zoo.entry import Sample, UnavailableError
+from model_zoo.entry import Sample
 from model_zoo.registry import register
 
 TAGS = ("built", "guide", "dynamic-batch", "requires:torch")
 
 
-def _needs(module: str, distribution: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise UnavailableError(f"building needs {distribution}: {error}") from error
-
-
 def _export(model: Any, **arguments: Any) -> Any:
     """Export as the guide does, with a dynamic first axis named N; give the ``ModelProto``."""
     import onnx
+    import torch
 
-    torch = _needs("torch", "torch")
     from model_zoo.networks import tools
 
     buffer = io.BytesIO()
@@ -42,7 +34,6 @@ def _export(model: Any, **arguments: Any) -> Any:
 
 
 def _network(name: str = "ConvBnRelu") -> Any:
-    _needs("torch", "torch")
     from model_zoo.networks import convolutional, tools
 
     return tools.initialise(getattr(convolutional, name)(), seed=7)
@@ -59,7 +50,8 @@ def _sample(model: Any, **options: Any) -> Sample:
 
 @register("onnx/conv-bn-relu/traced", "The guide's model, exported after tracing", tags=TAGS)
 def _traced() -> Sample:
-    torch = _needs("torch", "torch")
+    import torch
+
     from model_zoo.networks import tools
 
     return _sample(_export(tools.traced(_network(), torch.zeros(1, 3, 128, 128))))
@@ -67,7 +59,6 @@ def _traced() -> Sample:
 
 @register("onnx/conv-bn-relu/scripted", "The guide's model, exported after scripting", tags=TAGS)
 def _scripted() -> Sample:
-    _needs("torch", "torch")
     from model_zoo.networks import tools
 
     return _sample(_export(tools.scripted(_network())))
@@ -79,7 +70,8 @@ def _scripted() -> Sample:
     tags=(*TAGS, "batch-norm"),
 )
 def _kept_batch_norm() -> Sample:
-    torch = _needs("torch", "torch")
+    import torch
+
     training = torch.onnx.TrainingMode.PRESERVE
     return _sample(_export(_network(), training=training, do_constant_folding=False))
 
@@ -90,8 +82,8 @@ def _kept_batch_norm() -> Sample:
     tags=(*TAGS, "requires:onnxscript"),
 )
 def _new_exporter() -> Sample:
-    torch = _needs("torch", "torch")
-    _needs("onnxscript", "onnxscript")
+    import torch
+
     return _sample(
         _export(
             _network(),
@@ -128,7 +120,8 @@ def _custom_operator_given() -> Sample:
     tags=(*TAGS, "custom-operator", "requires:onnx-graphsurgeon"),
 )
 def _custom_operator_removed() -> Sample:
-    surgeon = _needs("onnx_graphsurgeon", "onnx-graphsurgeon")
+    import onnx_graphsurgeon as surgeon
+
     graph = surgeon.import_onnx(_with_custom_operator())
     for node in [node for node in graph.nodes if node.op == "FooOp"]:
         before, after = node.inputs[0], node.outputs[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from model_zoo import Registry, Sample
+from model_zoo import Registry, Sample, UnavailableError
 
 
 def build_first() -> Sample:
@@ -46,3 +46,15 @@ def test_a_malformed_entry_is_not_kept() -> None:
 def test_two_registries_do_not_see_each_other() -> None:
     Registry().register("onnx/a/b", "first")(build_first)
     assert Registry().entries() == ()
+
+
+def test_a_missing_package_makes_an_entry_unavailable() -> None:
+    registry = Registry()
+
+    @registry.register("onnx/a/b", "needs much", tags=("requires:no-such-package",))
+    def build() -> Sample:
+        raise AssertionError("built without its package")
+
+    (entry,) = registry.entries()
+    with pytest.raises(UnavailableError, match="pip install no-such-package"):
+        entry.build()

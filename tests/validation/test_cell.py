@@ -260,3 +260,19 @@ def test_a_target_without_its_device_is_skipped_with_the_reason(fake: Fake) -> N
     row = run_cell(case(), "cuda")
     assert (row.status, row.stage) == (Status.SKIP, Stage.COMPILE)
     assert "no device" in row.message
+
+
+def test_a_refusal_of_the_loader_explains_a_failing_reference(fake: Fake) -> None:
+    fake.faults["reference"] = RuntimeError("no kernel for far::Op")
+    fake.faults["load"] = forge.UnsupportedOperator("far::Op cannot be loaded", ["far::Op"])
+    row = run_cell(case(), "llvm")
+    assert (row.stage, row.reason) == (Stage.LOAD, Reason.UNSUPPORTED_OPERATOR)
+    assert "far::Op cannot be loaded" in row.message
+
+
+def test_another_fault_of_the_loader_does_not_hide_the_reference(fake: Fake) -> None:
+    fake.faults["reference"] = RuntimeError("native")
+    fake.faults["load"] = ValueError("loader")
+    row = run_cell(case(), "llvm")
+    assert (row.stage, row.reason) == (Stage.REFERENCE, Reason.REFERENCE_ERROR)
+    assert "native" in row.message

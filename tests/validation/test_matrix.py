@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ from validation import matrix
 from validation.expectations import Expectation
 from validation.matrix import case_of_entry, missing_modules, run_matrix
 from validation.report.files import read_rows
-from validation.result import CheckResult
+from validation.result import CheckResult, from_json
 from validation.vocabulary import Reason, Stage, Status
 
 
@@ -65,7 +66,7 @@ class TestRun:
             ("onnx/a/fixed", Status.XPASS),
         ]
         assert sorted(row.id for row in seen) == sorted(row.id for row in rows)
-        assert read_rows([file]) == seen
+        assert read_rows([file]) == rows
 
     def test_each_way_to_die_is_a_row_and_the_real_models_pass(
         self, shared_pool: Any, tools: SimpleNamespace
@@ -136,3 +137,19 @@ def test_missing_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing_modules("onnx") == ()
     monkeypatch.setitem(matrix._MODULES, "onnx", ("onnx", "nothing_of_that_name"))
     assert missing_modules("onnx") == ("nothing_of_that_name",)
+
+
+def test_what_was_planned_is_on_disk_before_it_is_done(tmp_path: Path) -> None:
+    """A run that is killed must not look like a smaller one that was finished."""
+
+    def build() -> None:
+        os._exit(9)
+
+    entry = SimpleNamespace(
+        id="onnx/a/b", framework="onnx", build=build, rtol=None, atol=None, time_limit=None
+    )
+    file = tmp_path / "rows.jsonl"
+    run_matrix([entry], results_file=file, latency=False)
+    planned, finished = (from_json(line) for line in file.read_text().splitlines())
+    assert (planned.id, planned.status) == ("onnx/a/b", Status.SKIP)
+    assert (finished.status, finished.reason) == (Status.FAIL, Reason.CRASH)

@@ -48,8 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
     from validation.isolation import WorkerPool
     from validation.references import framework_of_path
     from validation.report.summary import summarise
+    from validation.requirements import require_checker
     from validation.vocabulary import REFUSED, ExitCode
 
+    require_checker()
     if arguments.expected and not arguments.inputs:
         raise InvalidInput("--expected needs --inputs: the arrays that give these outputs.")
     framework = framework_of_path(arguments.model, arguments.framework).name

@@ -41,8 +41,10 @@ def run(arguments: argparse.Namespace) -> int:
     from validation.report.files import path_of, write_report
     from validation.report.summary import summarise
     from validation.report.terminal import print_table, row_progress
+    from validation.requirements import require_checker
     from validation.zoos import installed_zoo, select
 
+    require_checker()
     zoo = installed_zoo()
     expectations = read_expectations(zoo.expectation_files, [entry.id for entry in zoo.entries])
     entries = select(

@@ -26,7 +26,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Merge, print and write."""
     from validation.report.files import read_rows, write_report
     from validation.report.summary import summarise
+    from validation.requirements import require_checker
 
+    require_checker()
     rows = read_rows(arguments.results)
     if arguments.json:
         for row in rows:

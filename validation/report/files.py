@@ -12,6 +12,7 @@ from pathlib import Path
 
 from forge import InvalidInput
 from forge.frameworks import require
+from forge.storage.archive import make_readable
 from validation import environment
 from validation.report import summary
 from validation.result import CheckResult, from_json
@@ -70,6 +71,7 @@ def render_markdown(rows: Sequence[CheckResult]) -> str:
         ratio=summary.latency_ratio,
         versions={name: ", ".join(sorted(found)) for name, found in sorted(versions.items())},
         processor=environment.processor(),
+        targets=", ".join(sorted({row.target for row in rows})) or "none",
         written=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         with_status=lambda *names: [row for row in rows if row.status in map(Status, names)],
     )
@@ -138,6 +140,7 @@ def _write(path: Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
+        make_readable(temporary)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

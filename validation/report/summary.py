@@ -49,7 +49,7 @@ class Summary:
             ExitCode.NOTHING_CHECKED: "NOTHING CHECKED",
         }[self.exit_code]
         if self.exit_code is ExitCode.PASSED and self.skipped:
-            word += f", with {self.skipped} of {self.total} cells not covered"
+            word += f" IN PART, {self.skipped} of {self.total} cells not covered"
         return word
 
     def line(self) -> str:

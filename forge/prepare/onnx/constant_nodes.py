@@ -3,6 +3,8 @@
 TVM 0.25–0.27 reads only the attribute ``value`` of a Constant; ``value_int``, ``value_floats`` and
 the like raise (35 cases of the onnx backend suite), and operators that need a constant operand
 look for an initializer.
+
+See https://github.com/apache/tvm/issues/15719.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ TVM's frontend (0.25–0.27) refuses most operators on a shape that it holds as 
 the onnx backend suite's cases), wants axes and sizes as constants, and folds constants itself
 through float64 (apache/tvm 20281). The values come from ONNX's reference evaluator, which is numpy:
 not from the runtime that a checker later compares with.
+
+See https://github.com/apache/tvm/issues/20281.
+See https://github.com/apache/tvm/issues/19974.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 TVM's ONNX frontend knows no functions (0.25–0.27): a call of a model-local one is an unknown
 operator, and an operator that the standard itself defines by a body has no converter.
+
+See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/onnx/onnx_frontend.py.
 """
 
 from __future__ import annotations

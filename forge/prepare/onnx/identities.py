@@ -2,6 +2,8 @@
 
 TVM's frontend (0.25–0.27) refuses an Identity of a shape (``cannot handle ShapeExpr inputs``), and
 exporters put one wherever a value has two names.
+
+See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/onnx/onnx_frontend.py.
 """
 
 from __future__ import annotations

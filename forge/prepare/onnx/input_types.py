@@ -2,6 +2,8 @@
 
 TVM 0.25–0.27 ignores wrong keys and a dtype given as text without a word, takes no named dimension
 in ``shape_dict``, and gives all unnamed dimensions one variable, which makes them equal.
+
+See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/onnx/onnx_frontend.py.
 """
 
 from __future__ import annotations

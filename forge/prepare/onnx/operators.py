@@ -2,6 +2,8 @@
 
 TVM 0.25–0.27 looks operators up by bare name: ``my.custom::Relu`` is taken for ONNX's Relu,
 and ai.onnx ``Attention`` for com.microsoft's.
+
+See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/onnx/onnx_frontend.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """Find operators, as configured in a model, that TVM's frontend gets wrong without a word.
 
 Each entry was measured against ONNX Runtime or ONNX's reference evaluator with apache-tvm 0.27.
+
+See https://github.com/apache/tvm/issues/18703.
+See https://github.com/apache/tvm/pull/19450.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 TVM's ONNX frontend takes no converters from outside (0.25–0.27). So the graph is split by depth:
 piece k holds the nodes that depend on k custom operators in a row. What a custom operator gives
 becomes a graph input of the next piece; the pieces become functions, and are inlined.
+
+See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/onnx/onnx_frontend.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Write Erfc with Erf: tf2onnx 1.17 passes it through, and ONNX has no such operator."""
+"""Write Erfc with Erf: tf2onnx 1.17 passes it through, and ONNX has no such operator.
+
+See https://github.com/onnx/tensorflow-onnx/blob/main/tf2onnx/onnx_opset/math.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Which TensorFlow operators a route must not take, and which no route can."""
+"""Which TensorFlow operators a route must not take, and which no route can.
+
+Measured with TensorFlow 2.21, tf2onnx 1.17 and TVM 0.27.0.post1, which simplifies ``x == x``
+of floats to True.
+
+See https://github.com/apache/tvm/pull/17158.
+"""
 
 from __future__ import annotations
 

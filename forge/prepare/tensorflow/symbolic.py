@@ -1,4 +1,8 @@
-"""Tell whether an imported module follows its symbolic dimensions all the way."""
+"""Tell whether an imported module follows its symbolic dimensions all the way.
+
+Measured with TVM 0.27.0.post1.
+See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/onnx/onnx_frontend.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Convert a frozen concrete function to ONNX."""
+"""Convert a frozen concrete function to ONNX.
+
+See https://github.com/onnx/tensorflow-onnx/issues/2348.
+"""
 
 from __future__ import annotations
 

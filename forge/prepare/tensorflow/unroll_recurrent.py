@@ -3,6 +3,8 @@
 A looped LSTM or GRU becomes a WHILE with tensor lists, or a fused TFLite operator with state,
 which TVM's frontends do not import. With ``layer.unroll`` set, tracing writes out every step;
 6 of 6 LSTM, GRU and Bidirectional models load then (TensorFlow 2.21, TVM 0.27.0.post1).
+
+See https://github.com/apache/tvm/pull/19633.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ MEAN come back as int64 where the file says int32, GELU ignores ``approximate``,
 ``beta``, BUCKETIZE puts a value on a boundary below it; SQUARE and SQUARED_DIFFERENCE of
 integers cannot be compiled; BATCH_MATMUL with broadcast batches, reverse CUMSUM, MATRIX_DIAG,
 MATRIX_SET_DIAG and SPARSE_TO_DENSE raise.
+
+See https://github.com/apache/tvm/pull/19408.
+See https://github.com/apache/tvm/pull/19434.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 TVM's frontend imports TRANSPOSE_CONV as NHWC and CONV_3D_TRANSPOSE as NDHWC; Relax legalises
 only NCHW/IOHW and NCDHW/IODHW, so compilation fails. It also ignores a fused activation and an
 output that is larger than the kernel's reach. Measured with TVM 0.27.0.post1.
+
+See https://github.com/apache/tvm/issues/19694.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ SYMMETRIC, REVERSE_V2 over two axes, EXPAND_DIMS, SPACE_TO_BATCH_ND and BATCH_TO
 
 Each function takes the converter and the operator and returns a Relax expression, or
 ``NotImplemented`` where TVM's own converter is right.
+
+See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/tflite/tflite_frontend.py.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 TVM's frontend divides the integer sum by ``avg_pool2d`` on int32, which rounds down; TFLite
 rounds to nearest, half away from zero. Measured with TVM 0.27.0.post1: one step too low in half
 of all elements, which later layers amplify.
+
+See https://github.com/apache/tvm/pull/20298.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Refuse TFLite models that cannot be loaded right, naming everything at once."""
+"""Refuse TFLite models that cannot be loaded right, naming everything at once.
+
+See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/tflite/tflite_frontend.py.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ TVM's TFLite frontend keeps what it has converted in one table keyed by tensor n
 first entry of a name wins: of two tensors that share a name the second one silently takes the
 value of the first. TFLite itself keys tensors by index and never looks at names.
 Needed by TVM 0.25 to 0.27.
+
+See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/tflite/tflite_frontend.py.
 """
 
 from __future__ import annotations

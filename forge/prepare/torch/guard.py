@@ -2,6 +2,9 @@
 
 torch.export knows shape and dtype of every intermediate. A converter that gives another
 shape or dtype has misread its operator, and every later value would be wrong.
+
+TVM 0.27 checks neither.
+See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/torch/exported_program_translator.py.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 ``take`` reads out of bounds on a negative index; several index tensors with a full slice
 beside them are applied one after the other, an outer product where torch pairs them.
 Measured on apache-tvm 0.27.0.post1; the same kind of fault as apache/tvm issue 20217.
+
+See https://github.com/apache/tvm/issues/20217.
 """
 
 from __future__ import annotations

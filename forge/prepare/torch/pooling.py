@@ -2,6 +2,9 @@
 
 TVM ignores ``divisor_override`` and lets a last window start in the padding under
 ``ceil_mode`` (apache/tvm issue 18594: 10x10 where torch gives 9x9).
+
+Measured with TVM 0.27.0.post1.
+See https://github.com/apache/tvm/issues/18594.
 """
 
 from __future__ import annotations

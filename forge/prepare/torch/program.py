@@ -1,4 +1,10 @@
-"""Mend an exported program's border: weights of its own, and no ``None`` among its outputs."""
+"""Mend an exported program's border: weights of its own, and no ``None`` among its outputs.
+
+TVM 0.27 shares torch's memory and makes a ``None`` output a null object, where older versions
+crashed.
+
+See https://github.com/apache/tvm/issues/18359.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What of a torch program cannot be loaded right, all of it at once."""
+"""What of a torch program cannot be loaded right, all of it at once.
+
+See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/torch/exported_program_translator.py.
+"""
 
 from __future__ import annotations
 

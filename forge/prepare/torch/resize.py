@@ -2,6 +2,10 @@
 
 TVM's converters take nearest for half-pixel nearest, which differs at every non-integer
 ratio, recompute a given ``scale_factor`` from the rounded sizes, and ignore ``antialias``.
+
+Measured with TVM 0.27.0.post1.
+See https://github.com/apache/tvm/issues/18365.
+See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/torch/base_fx_graph_translator.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Call a program's symbolic dimensions as the caller does."""
+"""Call a program's symbolic dimensions as the caller does.
+
+See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/torch/exported_program_translator.py.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@
 TVM's converters turn a Python number into the dtype of the tensor beside it (``ints * 0.5``
 multiplies by 0), ignore ``alpha`` of add and sub, divide integers as integers and let a
 scalar tensor widen a whole one. Measured on apache-tvm 0.27.0.post1.
+
+See https://github.com/apache/tvm/pull/20372.
+See https://github.com/apache/tvm/pull/20373.
 """
 
 from __future__ import annotations

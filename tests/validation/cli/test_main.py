@@ -253,8 +253,8 @@ class TestMatrixOfAUsersZoo:
         )
         rows = stem.with_name("run-1.0.jsonl")
         deadline = time.monotonic() + 60
-        # In the order of ids: a, b, crash and fixed finish, then hang hangs.
-        while not rows.exists() or rows.read_text().count("\n") < 4:
+        # Six are planned. In the order of ids: a, b, crash and fixed finish, then hang hangs.
+        while not rows.exists() or rows.read_text().count("\n") < 6 + 4:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         time.sleep(0.5)
@@ -263,5 +263,8 @@ class TestMatrixOfAUsersZoo:
         assert program.returncode == 130
         assert errors.splitlines()[-1] == "interrupted"
         assert "Traceback" not in errors
-        assert len(rows.read_text().splitlines()) == 4
-        assert run("report", str(rows)).returncode == 1
+        assert len(rows.read_text().splitlines()) == 6 + 4
+        report = run("report", str(rows))
+        assert report.returncode == 1
+        assert "skipped 1" in report.stdout
+        assert "the run ended before this cell was finished" in report.stdout

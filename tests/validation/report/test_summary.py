@@ -57,7 +57,7 @@ def test_the_counts_add_up_to_the_whole() -> None:
 
 def test_the_verdict_says_what_was_not_covered() -> None:
     assert summarise(rows(P, P)).verdict == "QUALIFIED"
-    assert summarise(rows(P, S)).verdict == "QUALIFIED, with 1 of 2 cells not covered"
+    assert summarise(rows(P, S)).verdict == "QUALIFIED IN PART, 1 of 2 cells not covered"
     assert summarise(rows(P, F)).verdict == "NOT QUALIFIED"
     assert summarise(rows(S)).verdict == "NOTHING CHECKED"
 

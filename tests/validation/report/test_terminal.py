@@ -26,7 +26,7 @@ def test_the_table_ends_with_the_counts_over_the_whole(
     print_table([tools.make_row(), xfail, skip])
     text = capsys.readouterr().out
     assert text.splitlines()[-1].startswith(
-        "QUALIFIED, with 1 of 3 cells not covered: of 3 cells: passed 1"
+        "QUALIFIED IN PART, 1 of 3 cells not covered: of 3 cells: passed 1"
     )
     assert "XFAIL torch/a/b: died; expected: why (link)" in text
     assert "SKIP keras/a/b: not [bold]here[/bold]" in text
