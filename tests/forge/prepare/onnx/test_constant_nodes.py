@@ -29,7 +29,7 @@ def test_every_numeric_attribute_is_bound(
 ) -> None:
     """TVM reads ``value`` only: apache/tvm 15719."""
     nodes = [constant("c", **attribute), helper.make_node("Identity", ["c"], ["y"])]
-    model = onnx_model(nodes, {}, {"y": (None, expected.dtype.name)})
+    model = onnx_model(nodes, {}, {"y": (expected.shape, expected.dtype.name)})
     assert bind_constant_nodes(model).count == 1
     assert [node.op_type for node in model.graph.node] == ["Identity"]
     (bound,) = model.graph.initializer
