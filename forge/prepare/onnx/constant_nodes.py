@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from forge.prepare.onnx.graphs import all_graphs, domain_of
 from forge.specs import Step
@@ -48,7 +48,7 @@ def _tensor_of(node: Any) -> Any:
     if node.op_type != "Constant" or domain_of(node) or len(node.attribute) != 1:
         return None
     attribute = node.attribute[0]
-    if attribute.name == "value":
+    if attribute.name == "value" and attribute.t.data_type != TensorProto.STRING:
         tensor = type(attribute.t)()
         tensor.CopyFrom(attribute.t)
         tensor.name = node.output[0]

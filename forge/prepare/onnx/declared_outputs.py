@@ -3,7 +3,6 @@
 A converter that gets a shape or a dtype wrong (the further outputs of LayerNormalization, a
 comparison folded to int32) does so without a word; ONNX's own shape inference knows better.
 
-Measured with TVM 0.27.0.post1.
 See https://github.com/apache/tvm/issues/20282.
 """
 

@@ -33,7 +33,7 @@ def add_user_functions(model: Any, functions: Mapping[str, FunctionProto]) -> No
         functions: One function an operator, keyed ``domain::Name``.
 
     Raises:
-        InvalidInput: A key without a domain, or a function that disagrees with an opset.
+        InvalidInput: A key without a domain.
     """
     for key, function in functions.items():
         domain, name = split_operator_name(key)

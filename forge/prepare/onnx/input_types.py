@@ -101,9 +101,15 @@ def _readable(value: Any) -> str:
 
 def _element_type(name: str, dtype: str) -> int:
     try:
-        return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+        wanted = np.dtype(dtype)
+        if wanted.kind not in "fiubV":
+            raise ValueError(f"TVM holds no {wanted}")
+        return int(helper.np_dtype_to_tensor_dtype(wanted))
     except (TypeError, ValueError, KeyError) as error:
-        raise InvalidInput(f"dtype_dict gives input {name!r} the dtype {dtype!r}.") from error
+        raise InvalidInput(
+            f"dtype_dict gives input {name!r} the dtype {dtype!r}.",
+            hint="a dtype is a numpy name such as 'float32', 'int64' or 'bool'",
+        ) from error
 
 
 def _set_shape(value: Any, shape: tuple[Dim, ...]) -> None:

@@ -1,6 +1,5 @@
 """Tell whether an imported module follows its symbolic dimensions all the way.
 
-Measured with TVM 0.27.0.post1.
 See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/onnx/onnx_frontend.py.
 """
 
@@ -24,6 +23,7 @@ def check_symbolic(module: Any) -> None:
         LoadError: There is such a tensor.
     """
     main = module["main"]
+    lost: list[Any] = []  # an error raised inside TVM's visitor would come out as a RuntimeError
     known = {str(var) for param in main.params for var in relax.analysis.tir_vars_in_type(param.ty)}
 
     def visit(expr: Any) -> None:
@@ -36,6 +36,8 @@ def check_symbolic(module: Any) -> None:
                 dims_of(leaf) is None
                 or not {str(v) for v in relax.analysis.tir_vars_in_type(leaf)} <= known
             ):
-                raise LoadError(f"the shape of a tensor is lost on the way: {leaf}")
+                lost.append(leaf)
 
     relax.analysis.post_order_visit(main.body, visit)
+    if lost:
+        raise LoadError(f"the shape of a tensor is lost on the way: {lost[0]}")

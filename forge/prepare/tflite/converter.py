@@ -5,7 +5,6 @@ subclass replaces the converters of operators that TVM imports wrongly or not at
 what follows from static shapes, and holds every operator's result against the shape and dtype
 that the file itself declares, so that a fault of a converter is an error and not a wrong value.
 
-Measured with TVM 0.27.0.post1.
 See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/tflite/tflite_frontend.py.
 """
 

@@ -4,7 +4,6 @@ TensorFlow's converter writes ``Reshape`` of a model with an open batch as SHAPE
 STRIDED_SLICE → PACK → RESHAPE. Once the input shapes are fixed the whole chain is constant, but
 TVM's frontend takes a target shape only from a constant buffer.
 
-Measured with TVM 0.27.0.post1.
 See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/tflite/tflite_frontend.py.
 """
 

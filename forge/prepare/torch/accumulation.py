@@ -1,7 +1,7 @@
 """Reductions and products that torch accumulates in a wider type than their input's.
 
-TVM sums float16 in float16 (a sum of 70000 ones is infinite, their mean too), and a cumsum
-of bool fails to compile (``Check failed: t.MatchesCode(kDLFloat)`` on gpt2, llama, whisper).
+TVM sums float16 in float16 (a sum of 70000 ones is 2048), and a cumsum of bool fails to compile
+(``Check failed: t.MatchesCode(kDLFloat)`` on gpt2, llama, whisper).
 
 Measured with TVM 0.27.0.post1.
 See https://github.com/apache/tvm/pull/20374.

@@ -1,9 +1,9 @@
 """Layer, group and instance norm with the variance taken around the mean.
 
-TVM takes it as E[x^2] - E[x]^2, which cancels where the mean is large against the spread
-(apache/tvm issue 19592: [80000..80003] in float32). Batch norm in eval mode is left alone.
+TVM takes it as E[x^2] - E[x]^2, which cancels where the mean is large against the spread: of
+[80000..80003] in float32, group and instance norm are NaN (measured with 0.27.0.post1), and layer
+norm was wrong in older releases. Batch norm in eval mode is left alone.
 
-Measured with TVM 0.27.0.post1.
 See https://github.com/apache/tvm/issues/19592.
 """
 

@@ -1,9 +1,7 @@
 """Pooling without ``ceil_mode`` and ``divisor_override``.
 
-TVM ignores ``divisor_override`` and lets a last window start in the padding under
-``ceil_mode`` (apache/tvm issue 18594: 10x10 where torch gives 9x9).
-
-Measured with TVM 0.27.0.post1.
+TVM ignores ``divisor_override`` (measured with 0.27.0.post1), and older releases let a last window
+start in the padding under ``ceil_mode``: 10x10 where torch gives 9x9.
 See https://github.com/apache/tvm/issues/18594.
 """
 

@@ -1,7 +1,7 @@
 """Image resizing: TVM's ``resize2d`` where it agrees with torch, torch's own arithmetic elsewhere.
 
-TVM's converters take nearest for half-pixel nearest, which differs at every non-integer
-ratio, recompute a given ``scale_factor`` from the rounded sizes, and ignore ``antialias``.
+TVM's converters get plain nearest wrong at non-integer ratios, recompute a given ``scale_factor``
+from the rounded sizes, and ignore ``antialias``.
 
 Measured with TVM 0.27.0.post1.
 See https://github.com/apache/tvm/issues/18365.
