@@ -71,6 +71,12 @@ class CheckResult:
         return f"{self.status.value}{where}  {self.id} ({self.target}){message}"
 
     @property
+    def is_unfinished(self) -> bool:
+        """Tell whether this row only stands for a cell that was planned."""
+        planned = (Status.SKIP, Stage.ENVIRONMENT, Reason.ENVIRONMENT_ERROR)
+        return (self.status, self.stage, self.reason) == planned
+
+    @property
     def max_absolute(self) -> float:
         """The largest absolute error over all outputs."""
         return max((c.max_absolute for c in self.comparisons), default=0.0)

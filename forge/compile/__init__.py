@@ -19,7 +19,7 @@ def compile_module(ir: IRModule, target: Any, opt: str) -> Executable:
     from tvm import relax
 
     from forge.compile.executable import Executable
-    from forge.compile.metadata import Metadata, attach
+    from forge.compile.metadata import Metadata, attach, lower_bounds_of
     from forge.compile.targets import resolve_target
 
     if opt not in OPTIMISATION_LEVELS:
@@ -27,7 +27,9 @@ def compile_module(ir: IRModule, target: Any, opt: str) -> Executable:
             f"opt={opt!r} is unknown.", hint=f"use one of {', '.join(OPTIMISATION_LEVELS)}"
         )
     resolved, device_kind = resolve_target(target)
-    metadata = Metadata(ir.inputs, ir.outputs, str(resolved), device_kind)
+    metadata = Metadata(
+        ir.inputs, ir.outputs, str(resolved), device_kind, lower_bounds_of(ir.module)
+    )
     try:
         # Without this pass LegalizeOps lowers batch_norm with the statistics of the batch.
         module = relax.transform.DecomposeOpsForInference()(ir.module)

@@ -13,7 +13,7 @@ import numpy as np
 from forge.compile import metadata as _metadata
 from forge.compile.binding import bind_arrays
 from forge.errors import CompileError, InvalidInput, RunError
-from forge.specs import describe
+from forge.specs import TensorSpec, describe
 
 # TVM links with the first of these that it finds.
 _COMPILERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
@@ -32,6 +32,7 @@ class Executable:
         self._library = library
         self._machine: Any = None
         self._device_kind = metadata.device_kind
+        self._lower_bounds = metadata.lower_bounds
         self.inputs = metadata.inputs
         self.outputs = metadata.outputs
         self.target = metadata.target
@@ -51,13 +52,15 @@ class Executable:
         """
         import tvm
 
-        arrays = bind_arrays(self.inputs, inputs)
+        arrays = bind_arrays(self.inputs, inputs, self._lower_bounds)
         machine, device = self._vm()
         try:
             result = machine["main"](*(tvm.runtime.tensor(array, device) for array in arrays))
             leaves = [leaf.numpy() for leaf in _flatten(result)]
         except Exception as error:
             raise RunError(f"the compiled model failed: {type(error).__name__}: {error}") from error
+        for spec, leaf in zip(self.outputs, leaves, strict=True):
+            _check_leaf(spec, leaf)
         return {spec.name: leaf for spec, leaf in zip(self.outputs, leaves, strict=True)}
 
     def __call__(self, *arrays: Any) -> np.ndarray | tuple[np.ndarray, ...]:
@@ -143,6 +146,19 @@ def load_executable(path: str | PathLike[str]) -> Executable:
             f"{fspath(path)!r} is not a library that Executable.export_library wrote: {error}"
         ) from error
     return Executable(library, metadata)
+
+
+def _check_leaf(spec: TensorSpec, leaf: np.ndarray) -> None:
+    """Refuse a result that is not of the type its module promises, such as an integer mean's."""
+    fits = len(leaf.shape) == len(spec.shape) and all(
+        isinstance(dim, str) or dim == size for dim, size in zip(spec.shape, leaf.shape)
+    )
+    if leaf.dtype.name != spec.dtype or not fits:
+        raise RunError(
+            f"output {spec.name!r} came out as {leaf.dtype.name}{leaf.shape}, "
+            f"and the module promises {spec}.",
+            hint="an operator is compiled wrong; please report the model",
+        )
 
 
 def _flatten(result: Any) -> list[Any]:

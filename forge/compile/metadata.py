@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,18 +12,37 @@ import numpy as np
 from forge.errors import InvalidInput
 from forge.specs import TensorSpec
 
+# The attribute of ``main`` in which TVM's torch frontend keeps the bounds that torch.export found.
+_LOWER_BOUND = "tir_var_lower_bound"
 FUNCTION = "__forge_metadata__"
 SCHEMA = 1
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """What an executable must know beside its code."""
+    """What an executable must know beside its code.
+
+    Attributes:
+        inputs: Name, shape and dtype of each input.
+        outputs: The same of each output.
+        target: The TVM target as text.
+        device_kind: What runs it: ``cpu``, ``cuda`` …
+        lower_bounds: From what size on the code is right, by symbolic dimension.
+    """
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     target: str
     device_kind: str
+    lower_bounds: dict[str, int] = field(default_factory=dict)
+
+
+def lower_bounds_of(module: Any) -> dict[str, int]:
+    """Read from what size on each symbolic dimension is right, where a loader wrote it down."""
+    attributes = module["main"].attrs
+    if attributes is None or _LOWER_BOUND not in attributes:
+        return {}
+    return {str(name): int(bound) for name, bound in attributes[_LOWER_BOUND].items()}
 
 
 def attach(module: Any, metadata: Metadata) -> Any:
@@ -57,6 +76,7 @@ def read(machine: Any) -> Metadata:
         outputs=_specs(record["outputs"]),
         target=record["target"],
         device_kind=record["device_kind"],
+        lower_bounds=record["lower_bounds"],
     )
 
 

@@ -54,9 +54,11 @@ def finish(
 
     Raises:
         LoadError: The frontend's result has not that many inputs or outputs.
+        UnsupportedOperator: Operators over empty tensors, which TVM computes wrong.
         FoldError: A pass failed.
     """
     from forge import _tvm
+    from forge.loaders._empty_operands import refuse_empty_operands
     from forge.passes import run_passes
 
     passes = selected_passes(fold)
@@ -67,6 +69,7 @@ def finish(
     _unique("inputs", input_names)
     _unique("outputs", output_names)
 
+    refuse_empty_operands(module)
     stages.enter("fold")
     try:
         folded, steps = run_passes(module, passes)

@@ -8,6 +8,7 @@ from typing import Any
 
 import tvm
 
+from forge._tvm import dims_of
 from forge.passes.affine import (
     BATCH_NORM,
     Affine,
@@ -144,13 +145,19 @@ def _step(
     if is_call(value, BATCH_NORM):
         return _norm(scope, binding, data, axis, channels, note)
     name = f"{value.op.name.rpartition('.')[2]} {binding.var.name}" if is_elementwise(value) else ""
-    if name and int(binding.var.ty.ndim) == int(data.ty.ndim):
+    if name and _same_shape(binding.var, data):
         affine = read_elementwise(value, data, axis, channels, scope.constants.array)
         if affine is not None:
             return Chain(affine, binding.var, (), (name,), affine.per_channel)
     if is_float_cast(value):
         return Chain(identity(channels), binding.var)
     return None
+
+
+def _same_shape(result: Any, data: Any) -> bool:
+    """Tell whether a map keeps its data's shape; one that broadcasts it makes new elements."""
+    dims = dims_of(data.ty)
+    return dims is not None and dims == dims_of(result.ty)
 
 
 def _norm(

@@ -23,6 +23,7 @@ class Summary:
         expected: XFAIL.
         unexpected_passes: XPASS.
         skipped: SKIP: not covered.
+        unfinished: SKIP: planned, and the run ended before it was done.
     """
 
     total: int
@@ -33,16 +34,21 @@ class Summary:
     expected: int = 0
     unexpected_passes: int = 0
     skipped: int = 0
+    unfinished: int = 0
 
     @property
     def exit_code(self) -> ExitCode:
         if self.refused or self.wrong or self.failed or self.unexpected_passes:
             return ExitCode.FAILED
+        if self.unfinished:
+            return ExitCode.NOTHING_CHECKED
         return ExitCode.PASSED if self.passed + self.expected else ExitCode.NOTHING_CHECKED
 
     @property
     def verdict(self) -> str:
         """Say in one line how the run ended and what it did not cover."""
+        if self.unfinished and self.exit_code is not ExitCode.FAILED:
+            return f"INTERRUPTED, {self.unfinished} of {self.total} cells not finished"
         word = {
             ExitCode.PASSED: "QUALIFIED",
             ExitCode.FAILED: "NOT QUALIFIED",
@@ -53,11 +59,11 @@ class Summary:
         return word
 
     def line(self) -> str:
-        """List every count over the whole."""
+        """List every count over the whole; ``unfinished`` only after an interrupted run."""
         counts = [
             f"{name.replace('_', ' ')} {count}"
             for name, count in asdict(self).items()
-            if name != "total"
+            if name != "total" and (count or name != "unfinished")
         ]
         return f"of {self.total} cells: {', '.join(counts)}"
 
@@ -90,6 +96,8 @@ def latency_ratio(row: CheckResult) -> float | None:
 
 
 def _category(row: CheckResult) -> str:
+    if row.is_unfinished:
+        return "unfinished"
     if row.status is Status.FAIL:
         return "wrong" if row.reason in WRONG else "refused" if row.reason in REFUSED else "failed"
     return {

@@ -56,7 +56,7 @@ def bind_known_values(model: Any) -> Step:
 
 def _one_round(model: Any) -> list[str]:
     graph = model.graph
-    shapes = _static_shapes(model)
+    shapes = static_shapes(model)
     constants = {tensor.name: tensor for tensor in graph.initializer}
     outputs = {value.name for value in graph.output}
     shape_of = {n.output[0]: n for n in graph.node if n.op_type == "Shape" and not domain_of(n)}
@@ -81,7 +81,7 @@ def _one_round(model: Any) -> list[str]:
     return names
 
 
-def _static_shapes(model: Any) -> dict[str, list[int | None]]:
+def static_shapes(model: Any) -> dict[str, list[int | None]]:
     """Give the shape of every value whose rank is known; None for an open dimension."""
     inferred = inferred_graph(model)
     shapes = {tensor.name: list(tensor.dims) for tensor in model.graph.initializer}

@@ -8,7 +8,7 @@ See https://github.com/apache/tvm/blob/v0.27.0/python/tvm/relax/frontend/onnx/on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,12 +53,26 @@ def apply_input_types(
         inputs[name].type.tensor_type.elem_type = _element_type(name, dtype)
     for name, shape in shapes.items():
         _set_shape(inputs[name], tuple(shape))
+    _refuse_empty(inputs.values())
     named = _name_open_dims(inputs.values())
     return Step(
         "input-types",
         "shapes and dtypes given by the caller; TVM makes unnamed dimensions equal",
         len(shapes) + len(dtypes) + named,
     )
+
+
+def _refuse_empty(values: Iterable[Any]) -> None:
+    """TVM's frontend takes a dimension of size 0 for an open one."""
+    for value in values:
+        if any(
+            dim.HasField("dim_value") and not dim.dim_value
+            for dim in value.type.tensor_type.shape.dim
+        ):
+            raise InvalidInput(
+                f"input {_readable(value)} has a dimension of size 0, which TVM cannot hold.",
+                hint="give a shape without it in shape_dict, if the model allows one",
+            )
 
 
 def _spec(value: Any) -> TensorSpec:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from forge.prepare.onnx.graphs import all_nodes, domain_of, operator_name
+from forge.prepare.onnx.graphs import all_graphs, domain_of, operator_name
 
 # Converters of TVM's that implement com.microsoft's operator of that name, not ai.onnx's.
 _CONTRIB_ONLY = frozenset(
@@ -37,17 +37,21 @@ def unsupported_operators(
 
     Args:
         converters: What ``standard_converters`` gives.
-        custom: Operators that the caller converts, as ``domain::Name``.
+        custom: Operators that the caller converts, as ``domain::Name``; in the top graph only.
     """
     found: dict[str, None] = {}
-    for node in all_nodes(model.graph):
-        name = operator_name(node)
-        domain = domain_of(node)
-        known = (
-            node.op_type in converters
-            if not domain
-            else (domain == "com.microsoft" and node.op_type in _CONTRIB_CHECKED)
-        )
-        if not known and name not in custom:
-            found[name] = None
+    for depth, graph in enumerate(all_graphs(model.graph)):
+        # A converter is stitched into the top graph; below it TVM would take the bare name.
+        converted = custom if depth == 0 else ()
+        for node in graph.node:
+            name = operator_name(node)
+            if not _is_known(node, converters) and name not in converted:
+                found[name] = None
     return tuple(found)
+
+
+def _is_known(node: Any, converters: Collection[str]) -> bool:
+    domain = domain_of(node)
+    if domain:
+        return domain == "com.microsoft" and node.op_type in _CONTRIB_CHECKED
+    return node.op_type in converters

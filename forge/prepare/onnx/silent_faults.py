@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from onnx import TensorProto, helper
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 
-from forge.prepare.onnx.graphs import all_graphs, all_nodes, domain_of
+from forge.prepare.onnx.constant_values import static_shapes
+from forge.prepare.onnx.graphs import all_graphs, domain_of
 
 _FLOAT8_AND_NARROWER = frozenset(
     getattr(TensorProto, name)
@@ -25,18 +27,75 @@ _FLOAT8_AND_NARROWER = frozenset(
 def find(model: Any) -> dict[str, str]:
     """Give a line on each faulty configuration, keyed by operator."""
     found: dict[str, str] = {}
-    constants = {tensor.name for graph in all_graphs(model.graph) for tensor in graph.initializer}
-    constants.add("")  # an optional input that is left out
-    for node in all_nodes(model.graph):
-        if domain_of(node):
-            continue
-        check = _CHECKS.get(node.op_type)
-        fault = check(_attributes(node), node) if check else ""
-        if node.op_type == "NonMaxSuppression" and not constants.issuperset(node.input[2:]):
-            fault = "with limits that are no constants"
-        if fault:
-            found.setdefault(f"ai.onnx::{node.op_type}", f"{node.op_type} {fault}")
+    for graph in all_graphs(model.graph):
+        values = _Values(model, graph)
+        for node in graph.node:
+            fault = "" if domain_of(node) else _fault_of(node, values)
+            if fault:
+                found.setdefault(f"ai.onnx::{node.op_type}", f"{node.op_type} {fault}")
     return found
+
+
+class _Values:
+    """What is known of the values that the nodes of one graph read."""
+
+    def __init__(self, model: Any, graph: Any) -> None:
+        self.constants = {
+            tensor.name: tensor for each in all_graphs(model.graph) for tensor in each.initializer
+        }
+        self.producers = {name: node for node in graph.node for name in node.output}
+        self._model = model
+        self._shapes: dict[str, list[int | None]] | None = None
+
+    def shape(self, name: str) -> list[int | None] | None:
+        """Give a value's dimensions, None for an open one; None where its rank is unknown."""
+        if self._shapes is None:
+            self._shapes = static_shapes(self._model)
+        return self._shapes.get(name)
+
+    def comes_from_shapes(self, name: str) -> bool:
+        """Tell whether a value is computed from constants and shapes alone."""
+        if not name or name in self.constants:
+            return True
+        producer = self.producers.get(name)
+        if producer is None:
+            return False
+        if producer.op_type in ("Shape", "Size"):
+            return True
+        return bool(producer.input) and all(map(self.comes_from_shapes, producer.input))
+
+
+def _fault_of(node: Any, values: _Values) -> str:
+    check = _CHECKS.get(node.op_type)
+    if check is not None:
+        fault = check(_attributes(node), node)
+        if fault:
+            return fault
+    inputs = list(node.input)
+    if node.op_type == "NonMaxSuppression" and not all(
+        name in values.constants or not name for name in inputs[2:]
+    ):
+        return "with limits that are no constants"
+    if node.op_type == "Expand" and not values.comes_from_shapes(inputs[1]):
+        return "to a shape that is computed at run time"
+    if node.op_type in ("Resize", "Upsample"):
+        return _inexact_scale(inputs, node.op_type, values)
+    return ""
+
+
+def _inexact_scale(inputs: list[str], operator: str, values: _Values) -> str:
+    """TVM takes size over size as the scale, which differs where size times scale is no integer."""
+    position = 2 if operator == "Resize" and len(inputs) > 2 else 1
+    name = inputs[position] if len(inputs) > position else ""
+    if name not in values.constants:
+        return ""
+    scales = numpy_helper.to_array(values.constants[name]).astype(np.float64)
+    dims = values.shape(inputs[0]) or [None] * scales.size
+    exact = all(
+        float(scale).is_integer() if dim is None else float(dim * scale).is_integer()
+        for dim, scale in zip(dims, scales)
+    )
+    return "" if exact else "by scales that do not give whole sizes"
 
 
 def _attributes(node: Any) -> dict[str, Any]:

@@ -413,3 +413,130 @@ def test_known_silent_faults_are_refused(
     with pytest.raises(forge.UnsupportedOperator) as caught:
         forge.from_onnx(model)
     assert caught.value.operators == (f"ai.onnx::{node.op_type}",)
+
+
+@pytest.mark.parametrize("operator", ["Mul", "Sub", "Div", "Add"])
+@pytest.mark.parametrize("fold", [True, ("batch_norm",), False])
+def test_a_map_that_broadcasts_its_data_is_not_folded_into_a_layer(
+    operator: str, fold: Any, onnx_model: Callable[..., Any]
+) -> None:
+    """A grey picture times a constant per channel: the layer would read past the one channel."""
+    nodes = [
+        helper.make_node(operator, ["x", "d"], ["a"]),
+        helper.make_node("Conv", ["a", "w"], ["y"]),
+    ]
+    constants = {"d": normal(4, 1, 1) + 3, "w": normal(3, 4, 3, 3)}
+    model = onnx_model(nodes, {"x": ((1, 1, 5, 5), "float32")}, {"y": (None, "float32")}, constants)
+    x = normal(1, 1, 5, 5)
+    ours = run(model, {"x": x}, fold=fold)["y"]
+    np.testing.assert_allclose(ours, native(model, {"x": x})[0], rtol=1e-4, atol=1e-4)
+
+
+def test_a_custom_operator_inside_a_branch_is_not_taken_for_the_standard_one(
+    onnx_model: Callable[..., Any],
+) -> None:
+    def branch(name: str, domain: str) -> Any:
+        return helper.make_graph(
+            [helper.make_node("Relu", ["x"], [name], domain=domain)],
+            name,
+            [],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)],
+        )
+
+    node = helper.make_node(
+        "If", ["c"], ["y"], then_branch=branch("t", "my"), else_branch=branch("e", "")
+    )
+    model = onnx_model(
+        [node],
+        {"c": ((), "bool"), "x": ((2,), "float32")},
+        {"y": (None, "float32")},
+        domains=["my"],
+    )
+    with pytest.raises(forge.UnsupportedOperator) as caught:
+        forge.from_onnx(model, custom_ops={"my::Relu": lambda builder, inputs, attrs: inputs[0]})
+    assert caught.value.operators == ("my::Relu",)
+
+
+class TestRefusedForTheirShapes:
+    def test_resize_by_scales_that_give_no_whole_size(self, onnx_model: Callable[..., Any]) -> None:
+        def model(scale: float) -> Any:
+            return onnx_model(
+                [helper.make_node("Resize", ["x", "", "s"], ["y"], mode="nearest")],
+                {"x": ((1, 1, 4, 6), "float32")},
+                {"y": (None, "float32")},
+                {"s": np.array([1, 1, scale, scale], "float32")},
+            )
+
+        with pytest.raises(forge.UnsupportedOperator, match="whole sizes"):
+            forge.from_onnx(model(0.6))
+        for scale in (0.5, 2.0):
+            x = normal(1, 1, 4, 6)
+            np.testing.assert_array_equal(
+                run(model(scale), {"x": x})["y"], native(model(scale), {"x": x})[0]
+            )
+
+    def test_expand_to_a_shape_from_outside(self, onnx_model: Callable[..., Any]) -> None:
+        model = onnx_model(
+            [helper.make_node("Expand", ["x", "s"], ["y"])],
+            {"x": ((3, 1), "float32"), "s": ((3,), "int64")},
+            {"y": (None, "float32")},
+        )
+        with pytest.raises(forge.UnsupportedOperator, match="computed at run time"):
+            forge.from_onnx(model)
+
+    def test_a_product_over_nothing(self, onnx_model: Callable[..., Any]) -> None:
+        nodes = [
+            helper.make_node("Slice", ["x", "zero", "zero", "one"], ["e"]),
+            helper.make_node("MatMul", ["e", "w"], ["y"]),
+        ]
+        constants = {
+            "zero": np.array([0]),
+            "one": np.array([1]),
+            "w": np.zeros((0, 3), "float32"),
+        }
+        model = onnx_model(nodes, {"x": ((2, 3), "float32")}, {"y": (None, "float32")}, constants)
+        with pytest.raises(forge.UnsupportedOperator, match=r"relax\.matmul"):
+            forge.from_onnx(model)
+
+    def test_an_input_of_nothing(self, onnx_model: Callable[..., Any]) -> None:
+        model = onnx_model(
+            [helper.make_node("Abs", ["x"], ["y"])],
+            {"x": ((2, 0), "float32")},
+            {"y": (None, "float32")},
+        )
+        with pytest.raises(forge.InvalidInput, match="size 0"):
+            forge.from_onnx(model)
+
+    def test_a_symbolic_dimension_of_nothing(self, onnx_model: Callable[..., Any]) -> None:
+        model = onnx_model(
+            [helper.make_node("ReduceMax", ["x"], ["y"], axes=[0], keepdims=0)],
+            {"x": (("N", 2), "float32")},
+            {"y": (None, "float32")},
+        )
+        with pytest.raises(forge.InvalidInput, match="'N' is 0"):
+            forge.from_onnx(model).compile()(np.zeros((0, 2), "float32"))
+
+
+def test_a_result_of_another_type_than_promised_is_an_error(
+    onnx_model: Callable[..., Any],
+) -> None:
+    """TVM computes an integer mean as int64, whatever type it promises."""
+    model = onnx_model(
+        [helper.make_node("ReduceMean", ["x"], ["y"], axes=[0], keepdims=0)],
+        {"x": ((4, 2), "int32")},
+        {"y": (None, "int32")},
+    )
+    with pytest.raises(forge.RunError, match="int64"):
+        forge.from_onnx(model).compile()(np.arange(8, dtype="int32").reshape(4, 2))
+
+
+def test_stale_inner_shapes_are_not_believed(onnx_model: Callable[..., Any]) -> None:
+    nodes = [
+        helper.make_node("Abs", ["x"], ["a"]),
+        helper.make_node("Shape", ["a"], ["s"]),
+        helper.make_node("Reshape", ["a", "s"], ["y"]),
+    ]
+    model = onnx_model(nodes, {"x": (("N", 4), "float32")}, {"y": (None, "float32")})
+    model.graph.value_info.append(helper.make_tensor_value_info("a", TensorProto.FLOAT, [1, 4]))
+    x = normal(4, 4)
+    assert run(model, {"x": x})["y"].shape == (4, 4)

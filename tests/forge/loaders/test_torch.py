@@ -199,3 +199,21 @@ def test_arguments_that_the_loader_sets_are_refused() -> None:
     for name in ("run_ep_decomposition", "custom_convert_map", "nonsense"):
         with pytest.raises(InvalidInput, match=name):
             forge.from_torch(LINEAR, [("x", (1, 3))], frontend_args={name: None})
+
+
+def test_a_symbolic_dimension_below_its_bound_is_refused_at_run_time() -> None:
+    """The export took one side of a branch on the size; below the bound the other one is right."""
+
+    class Branch(torch.nn.Module):
+        def forward(self, a: Any) -> Any:
+            return a * 2 if a.shape[0] > 3 else a
+
+    try:
+        ir = forge.from_torch(Branch(), [("a", ("N", 3))])
+    except forge.ForgeError:
+        return  # refused while loading, which is as right
+    executable = ir.compile()
+    x = np.ones((5, 3), "float32")
+    np.testing.assert_array_equal(executable(x), Branch()(torch.from_numpy(x)).numpy())
+    with pytest.raises(forge.InvalidInput, match="'N' is 1"):
+        executable(x[:1])

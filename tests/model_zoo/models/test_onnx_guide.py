@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model_zoo import Entry, Sample, UnavailableError
-from model_zoo.models import onnx_guide
+from model_zoo import Entry, Sample
 
 pytest.importorskip("onnx")
 pytest.importorskip("torch")
@@ -67,8 +66,3 @@ def test_the_variants_agree(zoo: Lookup) -> None:
     ):
         # Folding the batch norms reorders float32 sums of up to 145 terms.
         np.testing.assert_allclose(run(id), expected, rtol=1e-4, atol=1e-5)
-
-
-def test_a_missing_helper_package_is_a_reason_to_skip() -> None:
-    with pytest.raises(UnavailableError, match="building needs no-such-thing"):
-        onnx_guide._needs("no_such_thing", "no-such-thing")

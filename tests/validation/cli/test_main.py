@@ -266,5 +266,5 @@ class TestMatrixOfAUsersZoo:
         assert len(rows.read_text().splitlines()) == 6 + 4
         report = run("report", str(rows))
         assert report.returncode == 1
-        assert "skipped 2" in report.stdout
+        assert "unfinished 2" in report.stdout
         assert "the run ended before this cell was finished" in report.stdout

@@ -77,3 +77,14 @@ def test_latency(tools: SimpleNamespace, latency: Any, expected: tuple[Any, ...]
     row = tools.make_row(latency=latency)
     found = (milliseconds(row, "native"), milliseconds(row, "forge"), latency_ratio(row))
     assert found == pytest.approx(expected)
+
+
+def test_an_interrupted_run_is_not_a_smaller_one_that_passed() -> None:
+    passed = CheckResult("onnx/a/a", "onnx", "llvm", Status.PASS)
+    planned = CheckResult(
+        "onnx/a/b", "onnx", "llvm", Status.SKIP, Stage.ENVIRONMENT, Reason.ENVIRONMENT_ERROR
+    )
+    counts = summarise([passed, planned])
+    assert counts.exit_code is ExitCode.NOTHING_CHECKED
+    assert counts.verdict == "INTERRUPTED, 1 of 2 cells not finished"
+    assert "unfinished 1" in counts.line()
