@@ -8,7 +8,9 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from tvm import relax
 
+from forge._tvm import dims_of, dtype_of
 from forge.evaluate.values import is_floating
 from forge.passes.bindings import Call, Op
 
@@ -102,11 +104,16 @@ class Layer:
         return np.asarray(per_group.T.reshape(-1))
 
     def rebuilt(self, weight: Any, data: Any = None) -> Any:
-        """Make the call again with another weight, and maybe other data, of the same types."""
+        """Make the call again with another weight, and maybe other data, of the same types.
+
+        Raises:
+            NotFoldable: With these it would not give what it gave.
+        """
         args = [self.data if data is None else data, weight]
         if self.weight_index == 0:
             args.reverse()
         call = self.call
+        _check_type(Call(call.op, args, call.attrs, call.ty_args), call.ty)
         return Call(call.op, args, call.attrs, call.ty_args, call.span, call.ty)
 
     @property
@@ -142,6 +149,23 @@ class Layer:
             raise NotFoldable("the effect of the shift differs between positions of the result")
         if any(int(width) for width in attrs.padding):
             raise NotFoldable("zero padding makes the effect of the shift differ at the borders")
+
+
+def _check_type(untyped: Any, expected: Any) -> None:
+    """Have TVM infer a rebuilt layer's type: one that keeps a wrong one reads out of bounds."""
+    try:
+        found = relax.BlockBuilder().normalize(untyped).ty
+    except Exception as error:
+        raise NotFoldable(f"TVM refuses the rebuilt layer: {error}") from error
+    dims, wanted = dims_of(found), dims_of(expected)
+    differs = (
+        dims is None
+        or wanted is None
+        or len(dims) != len(wanted)
+        or any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(dims, wanted))
+    )
+    if differs or dtype_of(found) != dtype_of(expected):
+        raise NotFoldable(f"the rebuilt layer would give {found}, not {expected}")
 
 
 def find_layer(call: Any, array: Callable[[Any], np.ndarray | None]) -> Layer:

@@ -87,6 +87,7 @@ class Merger:
             return var
         try:
             weight = _weight(layer, layer.scaled_outputs(chain.affine.scale))
+            call = layer.rebuilt(weight)
         except NotFoldable as reason:
             for norm in chain.norms:
                 self._note(norm, str(reason))
@@ -94,7 +95,6 @@ class Merger:
         self._merged(chain, layer, var)
         scale = chain.affine.scale
         scope.constants.remember(weight, lambda: layer.scaled_outputs(scale))
-        call = layer.rebuilt(weight)
         return _attach(scope, layer, call, var, chain.end, chain.affine.shift)
 
     def _before(self, scope: Scope, var: Any) -> None:
@@ -108,12 +108,12 @@ class Merger:
             try:
                 response = layer.response(chain.affine.shift)
                 weight = _weight(layer, layer.scaled_inputs(chain.affine.scale))
+                call = layer.rebuilt(weight, chain.end)
             except NotFoldable as reason:
                 for norm in chain.norms:
                     self._note(norm, f"{_describe(layer.call, var)} cannot take it: {reason}")
                 continue
             self._merged(chain, layer, var)
-            call = layer.rebuilt(weight, chain.end)
             following = after_layer(scope, layer, var, lambda *_: None)
             if following is not None and np.all(following.affine.scale == 1.0):
                 shift = response + following.affine.shift

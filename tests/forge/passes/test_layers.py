@@ -74,3 +74,12 @@ def test_an_integer_weight_is_refused() -> None:
     integers = relax.Var("data", relax.TensorType((2, 3), "int8"))
     with pytest.raises(NotFoldable, match="int8"):
         layer(op.matmul(integers, constant(np.ones((3, 3), "int8"))))
+
+
+def test_a_layer_is_not_rebuilt_on_data_that_it_does_not_fit() -> None:
+    weight = constant(RNG.normal(size=(4, 3, 2, 2)).astype("float32"))
+    found = layer(op.nn.conv2d(data(1, 3, 5, 5), weight))
+    assert found.rebuilt(weight, data(1, 3, 5, 5)).args[1].same_as(weight)
+    for shape in ((1, 1, 5, 5), (1, 3, 6, 5), (2, 3, 5, 5)):
+        with pytest.raises(NotFoldable):
+            found.rebuilt(weight, data(*shape))
