@@ -28,6 +28,12 @@ class TensorSpec:
     def is_static(self) -> bool:
         return all(isinstance(dim, int) for dim in self.shape)
 
+    def fits(self, shape: Sequence[int]) -> bool:
+        """Tell whether an array's shape is one of this; a symbolic dimension takes any size."""
+        return len(shape) == len(self.shape) and all(
+            isinstance(dim, str) or dim == size for dim, size in zip(self.shape, shape)
+        )
+
     def __str__(self) -> str:
         dims = "x".join(str(dim) for dim in self.shape) or "scalar"
         return f"{self.name}: {dims} {self.dtype}"

@@ -54,10 +54,7 @@ def _faults_of(spec: TensorSpec, array: np.ndarray, sizes: dict[str, tuple[int, 
     faults = []
     if array.dtype.name != spec.dtype:
         faults.append(f"input {spec.name!r} is {array.dtype.name}, not {spec.dtype}")
-    fits = len(array.shape) == len(spec.shape) and all(
-        isinstance(dim, str) or dim == size for dim, size in zip(spec.shape, array.shape)
-    )
-    if not fits:
+    if not spec.fits(array.shape):
         return [*faults, f"input {spec.name!r} has shape {array.shape}, not {spec.shape}"]
     for dim, size in zip(spec.shape, array.shape):
         if isinstance(dim, str) and dim.isidentifier():

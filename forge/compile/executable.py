@@ -150,10 +150,7 @@ def load_executable(path: str | PathLike[str]) -> Executable:
 
 def _check_leaf(spec: TensorSpec, leaf: np.ndarray) -> None:
     """Refuse a result that is not of the type its module promises, such as an integer mean's."""
-    fits = len(leaf.shape) == len(spec.shape) and all(
-        isinstance(dim, str) or dim == size for dim, size in zip(spec.shape, leaf.shape)
-    )
-    if leaf.dtype.name != spec.dtype or not fits:
+    if leaf.dtype.name != spec.dtype or not spec.fits(leaf.shape):
         raise RunError(
             f"output {spec.name!r} came out as {leaf.dtype.name}{leaf.shape}, "
             f"and the module promises {spec}.",
