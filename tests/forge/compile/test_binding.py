@@ -36,3 +36,16 @@ def test_each_fault_is_named(arrays: dict[str, np.ndarray], message: str) -> Non
 def test_all_faults_are_named_at_once() -> None:
     with pytest.raises(forge.InvalidInput, match=r"unknown input 'x'.*missing input 'a'"):
         bind_arrays(SPECS, {"x": 0, "b": np.ones((1, 3), "float32")})
+
+
+def test_a_size_below_its_bound_is_named() -> None:
+    arrays = {"b": np.ones((2, 3), "float32"), "a": np.arange(2)}
+    assert len(bind_arrays(SPECS, arrays, {"N": 2})) == 2
+    with pytest.raises(forge.InvalidInput, match=r"'N' is 2 in input 'b'.* right from 3 on"):
+        bind_arrays(SPECS, arrays, {"N": 3})
+
+
+def test_a_symbolic_dimension_of_nothing_is_refused() -> None:
+    arrays = {"b": np.ones((0, 3), "float32"), "a": np.arange(0)}
+    with pytest.raises(forge.InvalidInput, match="'N' is 0"):
+        bind_arrays(SPECS, arrays)
