@@ -1,4 +1,8 @@
-"""Operators on two or three tensors, element by element."""
+"""Operators on two or three tensors, element by element.
+
+NaN in an operand gives NaN, of ``maximum`` and ``minimum`` too: IEEE 754-2019, ONNX, numpy and
+torch agree, while compiled code lets the other operand win (apache/tvm 19572).
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,10 @@ from forge.evaluate.values import Value, is_floating
 Ufunc = Callable[[Any, Any], Any]
 
 
-def _operands(call: Invocation) -> tuple[np.ndarray, np.ndarray]:
-    left, right = call.array(0), call.array(1)
-    if left.dtype != right.dtype:
-        raise NotEvaluable(f"operands are {left.dtype} and {right.dtype}")
-    return left, right
-
-
 def _register(name: str, function: Ufunc) -> None:
     @operator(name)
     def evaluate(call: Invocation) -> Value:
-        left, right = _operands(call)
+        left, right = call.pair()
         return np.asarray(function(left, right))
 
 
@@ -94,6 +91,14 @@ def _in_float64(function: Ufunc) -> Ufunc:
     return evaluate
 
 
+def _power(left: np.ndarray, right: np.ndarray) -> Any:
+    if is_floating(left.dtype):
+        return _in_float64(np.power)(left, right)
+    if np.any(right < 0):
+        raise NotEvaluable("an integer to a negative power")
+    return np.power(left, right)
+
+
 _OPERATORS: dict[str, Ufunc] = {
     "add": np.add,
     "subtract": np.subtract,
@@ -102,7 +107,7 @@ _OPERATORS: dict[str, Ufunc] = {
     "floor_divide": _floor_divide,
     "mod": _mod,
     "floor_mod": _floor_mod,
-    "power": _in_float64(np.power),
+    "power": _power,
     "atan2": _in_float64(np.arctan2),
     "log_add_exp": _in_float64(np.logaddexp),
     "maximum": np.maximum,

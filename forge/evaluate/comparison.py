@@ -14,9 +14,7 @@ from forge.evaluate.values import Value
 def _register(name: str, function: Callable[[Any, Any], Any]) -> None:
     @operator(name)
     def evaluate(call: Invocation) -> Value:
-        left, right = call.array(0), call.array(1)
-        if left.dtype != right.dtype:
-            raise NotEvaluable(f"operands are {left.dtype} and {right.dtype}")
+        left, right = call.pair()
         return np.asarray(function(left, right), dtype=np.bool_)
 
 

@@ -1,105 +1,101 @@
-"""Convolutions and transposed convolutions, of any rank, layout and number of groups."""
+"""Convolutions and transposed convolutions, of any rank, layout and number of groups.
+
+Products are summed in float64 and rounded once (``forge.evaluate.linear.accumulator``).
+"""
 
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from math import prod
 
 import numpy as np
 
-from forge.evaluate.registry import Invocation, NotEvaluable, operator
+from forge.evaluate.layouts import padded, reordered, sides, spatial_letters, windows
+from forge.evaluate.linear import accumulator, rounded
+from forge.evaluate.registry import Invocation, operator
 from forge.evaluate.values import Value
 
-
-def _to_order(array: np.ndarray, layout: str, order: str) -> np.ndarray:
-    if sorted(layout) != sorted(order):
-        raise NotEvaluable(f"layout {layout}")
-    return array.transpose([layout.index(letter) for letter in order])
-
-
-def _spatial(layout: str) -> str:
-    return "".join(letter for letter in "DHW" if letter in layout)
-
-
-def _ints(values: Any) -> tuple[int, ...]:
-    return tuple(int(value) for value in values)
+# elements of the matrix that stands for a part of an image: 64 MiB in float64
+_COLUMNS = 1 << 23
 
 
 def _operands(call: Invocation, kernel_letters: str) -> tuple[np.ndarray, np.ndarray, str]:
-    """Bring data to NC+spatial and the kernel to two letters+spatial, in float64."""
+    """Bring data to NC+spatial and the kernel to two letters+spatial, as wide as sums need."""
     layout = str(call.attrs.data_layout)
-    spatial = _spatial(layout)
-    data = _to_order(call.array(0), layout, f"NC{spatial}")
-    kernel = _to_order(call.array(1), str(call.attrs.kernel_layout), kernel_letters + spatial)
-    return data.astype(np.float64), kernel.astype(np.float64), spatial
+    spatial = spatial_letters(layout)
+    data = reordered(call.array(0), layout, f"NC{spatial}")
+    kernel = reordered(call.array(1), str(call.attrs.kernel_layout), kernel_letters + spatial)
+    wide = accumulator(call.dtype, data.dtype, kernel.dtype)
+    return data.astype(wide), kernel.astype(wide), spatial
 
 
 def _result(call: Invocation, result: np.ndarray, spatial: str) -> Value:
     layout = str(call.attrs.out_layout) or str(call.attrs.data_layout)
-    return _to_order(result, f"NC{spatial}", layout).astype(call.dtype)
+    return rounded(reordered(result, f"NC{spatial}", layout), call.dtype)
 
 
 @operator("nn.conv1d", "nn.conv2d", "nn.conv3d")
 def convolution(call: Invocation) -> Value:
-    """Convolve with zero padding; summed in float64 and rounded once."""
+    """Convolve with zero padding: one matrix product an image and group."""
     data, kernel, spatial = _operands(call, "OI")
-    attrs, rank = call.attrs, len(spatial)
-    strides, dilation, padding = map(_ints, (attrs.strides, attrs.dilation, attrs.padding))
-    groups = int(attrs.groups)
-    pads = list(zip(padding[:rank], padding[rank:], strict=True))
-    data = np.pad(data, [(0, 0), (0, 0), *pads])
-    taps = kernel.shape[2:]
-    sizes = [
-        (data.shape[2 + axis] - dilation[axis] * (taps[axis] - 1) - 1) // strides[axis] + 1
-        for axis in range(rank)
-    ]
-    batch, outputs = data.shape[0], kernel.shape[0]
-    grouped = data.reshape(batch, groups, -1, *data.shape[2:])
-    weights = kernel.reshape(groups, outputs // groups, kernel.shape[1], -1)
-    result = np.zeros((batch, groups, outputs // groups, *sizes))
-    for position, tap in enumerate(product(*map(range, taps))):
-        window = tuple(
-            slice(tap[axis] * dilation[axis], None, strides[axis]) for axis in range(rank)
-        )
-        seen = grouped[(slice(None),) * 3 + window]
-        seen = seen[(slice(None),) * 3 + tuple(slice(size) for size in sizes)]
-        result += np.einsum("ngi...,goi->ngo...", seen, weights[..., position], optimize=True)
-    return _result(call, result.reshape(batch, outputs, *sizes), spatial)
+    data = padded(data, sides(call.ints("padding")))
+    groups = int(call.attrs.groups)
+    seen = windows(data, kernel.shape[2:], call.ints("strides"), call.ints("dilation"))
+    rank, outputs = len(spatial), kernel.shape[0]
+    sizes = seen.shape[2 : 2 + rank]
+    weights = kernel.reshape(groups, outputs // groups, -1)
+    result = np.empty((data.shape[0], outputs, *sizes), data.dtype)
+    # channels, then the elements of a window, then the positions
+    order = (0, *range(1 + rank, 1 + 2 * rank), *range(1, 1 + rank))
+    # a 3x3 kernel makes nine copies of what it sees: of so many rows of one image at a time
+    rows = max(_COLUMNS // max(prod(seen.shape[1:]) // max(sizes[0], 1), 1), 1)
+    for image, columns in zip(result, seen, strict=True):
+        for first in range(0, sizes[0], rows):
+            part = columns[:, first : first + rows]
+            shape = (outputs, *part.shape[1 : 1 + rank])
+            matrix = part.transpose(order).reshape(groups, -1, prod(shape[1:]))
+            image[:, first : first + rows] = np.matmul(weights, matrix).reshape(shape)
+    return _result(call, result, spatial)
 
 
 @operator("nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose")
 def transposed_convolution(call: Invocation) -> Value:
-    """Spread each input over the kernel's positions; summed in float64 and rounded once."""
+    """Spread each input over the kernel's positions."""
     data, kernel, spatial = _operands(call, "IO")
-    attrs, rank = call.attrs, len(spatial)
-    strides, dilation, padding = map(_ints, (attrs.strides, attrs.dilation, attrs.padding))
-    extra = _ints(attrs.output_padding)
-    groups = int(attrs.groups)
-    taps = kernel.shape[2:]
-    spread = [
-        (data.shape[2 + axis] - 1) * strides[axis] + dilation[axis] * (taps[axis] - 1) + 1
-        for axis in range(rank)
-    ]
-    batch, per_group = data.shape[0], kernel.shape[1]
-    grouped = data.reshape(batch, groups, -1, *data.shape[2:])
-    weights = kernel.reshape(groups, kernel.shape[0] // groups, per_group, -1)
+    rank, groups = len(spatial), int(call.attrs.groups)
+    strides, dilation = call.ints("strides"), call.ints("dilation")
+    pads, extra = sides(call.ints("padding")), call.ints("output_padding")
+    batch, per_group, taps = data.shape[0], kernel.shape[1], kernel.shape[2:]
+    sizes = data.shape[2:]
     full = np.zeros(
-        (batch, groups, per_group, *(size + more for size, more in zip(spread, extra, strict=True)))
+        (
+            batch,
+            groups * per_group,
+            *(
+                (sizes[axis] - 1) * strides[axis]
+                + dilation[axis] * (taps[axis] - 1)
+                + 1
+                + extra[axis]
+                for axis in range(rank)
+            ),
+        ),
+        data.dtype,
     )
+    grouped = data.reshape(batch, groups, data.shape[1] // groups, -1)
+    weights = kernel.reshape(groups, kernel.shape[0] // groups, per_group, -1)
     for position, tap in enumerate(product(*map(range, taps))):
         window = tuple(
             slice(
                 tap[axis] * dilation[axis],
-                tap[axis] * dilation[axis] + (data.shape[2 + axis] - 1) * strides[axis] + 1,
+                tap[axis] * dilation[axis] + (sizes[axis] - 1) * strides[axis] + 1,
                 strides[axis],
             )
             for axis in range(rank)
         )
-        full[(slice(None),) * 3 + window] += np.einsum(
-            "ngi...,gio->ngo...", grouped, weights[..., position], optimize=True
-        )
+        part = np.matmul(weights[..., position].swapaxes(1, 2), grouped)
+        full[(slice(None), slice(None), *window)] += part.reshape(batch, -1, *sizes)
     crop = tuple(
-        slice(padding[axis], full.shape[3 + axis] - padding[rank + axis]) for axis in range(rank)
+        slice(before, size - after)
+        for size, (before, after) in zip(full.shape[2:], pads, strict=True)
     )
-    result = full[(slice(None),) * 3 + crop]
-    return _result(call, result.reshape(batch, groups * per_group, *result.shape[3:]), spatial)
+    return _result(call, full[(slice(None), slice(None), *crop)], spatial)

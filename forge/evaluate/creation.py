@@ -76,3 +76,14 @@ def one_hot(call: Invocation) -> Value:
     depth = np.arange(int(call.attrs.depth), dtype=indices.dtype)
     marks = np.expand_dims(indices, axis) == depth.reshape((-1,) + (1,) * (indices.ndim - axis))
     return np.asarray(np.where(marks, call.dtype.type(on_value), call.dtype.type(off_value)))
+
+
+@operator("hamming_window")
+def hamming_window(call: Invocation) -> Value:
+    """Make a window of one raised cosine; a periodic one leaves out its last element."""
+    size, periodic, alpha, beta = (call.scalar(index) for index in range(4))
+    if size == 1:
+        return np.ones(1, call.dtype)
+    turns = size if periodic else size - 1
+    angles = 2.0 * np.pi * np.arange(size, dtype=np.float64) / turns
+    return np.asarray(alpha - beta * np.cos(angles)).astype(call.dtype)

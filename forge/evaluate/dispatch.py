@@ -8,15 +8,29 @@ from typing import Any
 import numpy as np
 
 from forge.evaluate import (  # noqa: F401  (each registers its operators)
+    activations,
     arithmetic,
+    attention,
     comparison,
     convolution,
     creation,
+    detection,
     indexing,
+    linear,
+    losses,
     movement,
     normalization,
+    passthrough,
+    pooling,
+    quantization,
     reductions,
+    regions,
+    resize,
+    sampling,
+    scatter,
     shape,
+    sorting,
+    transform,
     unary,
 )
 from forge.evaluate.registry import OPERATORS, Invocation, NotEvaluable
@@ -44,10 +58,10 @@ def evaluate_call(
     """
     evaluator = OPERATORS.get(call.op.name)
     if evaluator is None:
-        raise NotEvaluable(f"{call.op.name} cannot be evaluated")
+        raise NotEvaluable("the operator cannot be evaluated")
     invocation = Invocation(tuple(args), call.attrs, value_type or call.ty, width)
     with np.errstate(all="ignore"):
         try:
             return evaluator(invocation)
         except (ArithmeticError, ValueError, TypeError, IndexError, MemoryError) as error:
-            raise NotEvaluable(f"{call.op.name}: {error}") from error
+            raise NotEvaluable(f"{type(error).__name__}: {error}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from forge.evaluate.registry import Invocation, NotEvaluable, operator
-from forge.evaluate.values import Value
+from forge.evaluate.values import Value, is_floating
 
 
 def in_range(indices: np.ndarray, length: int) -> np.ndarray:
@@ -17,6 +17,15 @@ def in_range(indices: np.ndarray, length: int) -> np.ndarray:
     if indices.size and (indices.min() < 0 or indices.max() >= length):
         raise NotEvaluable("an index out of range")
     return indices
+
+
+def wrapped(indices: np.ndarray, length: int) -> np.ndarray:
+    """Return indices with negative ones counted from the end.
+
+    Raises:
+        NotEvaluable: One is not within ``[-length, length)``.
+    """
+    return in_range(np.where(indices < 0, indices + length, indices), length)
 
 
 @operator("take")
@@ -35,7 +44,31 @@ def take(call: Invocation) -> Value:
         indices = np.clip(indices, 0, length - 1)
     elif mode == "wrap":
         indices = np.mod(indices, length)
+    elif mode == "nan":
+        return _take_or_nan(array, indices, axis)
     return np.take(array, in_range(indices, length), axis)
+
+
+def _take_or_nan(array: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
+    if not is_floating(array.dtype):
+        raise NotEvaluable(f"NaN in {array.dtype}")
+    length = array.shape[axis]
+    inside = (indices >= 0) & (indices < length)
+    taken = np.take(array, np.where(inside, indices, 0), axis)
+    shape = (1,) * axis + inside.shape + (1,) * (array.ndim - axis - 1)
+    return np.where(inside.reshape(shape), taken, array.dtype.type(np.nan))
+
+
+@operator("index_tensor")
+def index_tensor(call: Invocation) -> Value:
+    """Pick by one tensor of indices a leading dimension; negative ones count from the end.
+
+    Compiled code reads before the tensor at a negative index, though the operator is said to
+    be what numpy does (the kind of apache/tvm 20217).
+    """
+    array = call.array(0)
+    places = tuple(map(wrapped, call.arrays(1), array.shape))
+    return np.asarray(array[places])
 
 
 @operator("gather_elements")

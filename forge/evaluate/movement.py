@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from forge.evaluate.registry import Invocation, NotEvaluable, operator
-from forge.evaluate.values import Value
+from forge.evaluate.values import Value, is_floating
 
 
 @operator("reshape")
@@ -98,11 +100,54 @@ def flip(call: Invocation) -> Value:
     return np.flip(array, call.axis(array.ndim))
 
 
+@operator("reverse_sequence")
+def reverse_sequence(call: Invocation) -> Value:
+    """Reverse the first elements along a dimension, as many as each batch entry says."""
+    array, lengths = call.array(0), call.array(1)
+    along, batch = int(call.attrs.seq_axis) % array.ndim, int(call.attrs.batch_axis) % array.ndim
+    size = array.shape[along]
+    if lengths.size and (lengths.min() < 0 or lengths.max() > size):
+        raise NotEvaluable("a sequence longer than the tensor")
+    shape = [1] * array.ndim
+    shape[batch] = -1
+    count = lengths.astype(np.int64).reshape(shape)
+    place = np.expand_dims(
+        np.arange(size), [other for other in range(array.ndim) if other != along]
+    )
+    source = np.where(place < count, count - 1 - place, place)
+    return np.take_along_axis(array, np.broadcast_to(source, array.shape), along)
+
+
+@operator("collapse_sum_to", "collapse_sum_like")
+def collapse_sum(call: Invocation) -> Value:
+    """Undo a broadcast: sum over the dimensions that it added or enlarged."""
+    array, target = call.array(0), call.args[1]
+    shape = target.shape if isinstance(target, np.ndarray) else call.shape(1)
+    added = array.ndim - len(shape)
+    enlarged = [added + axis for axis, size in enumerate(shape) if size == 1]
+    wide = array.astype(np.float64) if is_floating(array.dtype) else array
+    total = wide.sum(axis=tuple(range(added)) + tuple(enlarged), keepdims=True, dtype=wide.dtype)
+    return np.asarray(total).astype(array.dtype).reshape(shape)
+
+
+@operator("nn.pixel_shuffle")
+def pixel_shuffle(call: Invocation) -> Value:
+    """Turn channels into pixels: N, C×r×r, H, W to N, C, H×r, W×r."""
+    array, factor = call.array(0), int(call.attrs.upscale_factor)
+    *leading, channels, height, width = array.shape
+    blocks = array.reshape(-1, channels // factor**2, factor, factor, height, width)
+    shuffled = blocks.transpose(0, 1, 4, 2, 5, 3)
+    return shuffled.reshape(*leading, channels // factor**2, height * factor, width * factor)
+
+
 @operator("meshgrid")
 def meshgrid(call: Invocation) -> Value:
     """Spread vectors over the grid that they span."""
     xy = str(call.attrs.indexing) == "xy"
     return tuple(np.meshgrid(*call.arrays(0), indexing="xy" if xy else "ij"))
+
+
+_PAD_MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 @operator("nn.pad")
@@ -116,10 +161,11 @@ def pad(call: Invocation) -> Value:
         raise NotEvaluable("a negative padding")
     if mode == "constant":
         return np.pad(array, pairs, constant_values=array.dtype.type(call.attrs.pad_value))
-    if mode == "reflect":
-        return np.pad(array, pairs, mode="reflect")
-    if mode == "replicate":
-        return np.pad(array, pairs, mode="edge")
-    if mode == "circular":
-        return np.pad(array, pairs, mode="wrap")
-    raise NotEvaluable(f"padding mode {mode}")
+    if mode not in _PAD_MODES:
+        raise NotEvaluable(f"padding mode {mode}")
+    limits = [size - 1 if mode == "reflect" else size for size in array.shape]
+    if mode != "replicate" and any(
+        max(pair) > limit for pair, limit in zip(pairs, limits, strict=True)
+    ):
+        raise NotEvaluable("a padding larger than the tensor")
+    return np.pad(array, pairs, mode=_PAD_MODES[mode])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from forge.evaluate.arithmetic import truncated_quotient
 from forge.evaluate.registry import Invocation, NotEvaluable, operator
 from forge.evaluate.values import Value, is_floating
 
@@ -30,12 +31,21 @@ def _register(name: str, function: Reduction, integers: bool = True) -> None:
         return np.asarray(function(array, axis=call.axes(), keepdims=keep)).astype(array.dtype)
 
 
+def _mean(array: np.ndarray, axis: tuple[int, ...] | None, keepdims: bool) -> np.ndarray:
+    """Average; integers are divided rounding to zero, as C does."""
+    if is_floating(array.dtype):
+        return np.asarray(np.mean(array, axis=axis, keepdims=keepdims))
+    total = np.asarray(np.sum(array, axis=axis, keepdims=keepdims, dtype=np.int64))
+    count = np.int64(array.size // max(total.size, 1))
+    return truncated_quotient(total, np.full(total.shape, count))
+
+
 for _name, _function, _integers in (
     ("sum", np.sum, True),
     ("prod", np.prod, True),
     ("max", np.max, True),
     ("min", np.min, True),
-    ("mean", np.mean, False),
+    ("mean", _mean, True),
     ("variance", np.var, False),
     ("std", np.std, False),
 ):
@@ -76,17 +86,3 @@ def _register_scan(name: str, function: Reduction, neutral: int) -> None:
 
 _register_scan("cumsum", np.cumsum, 0)
 _register_scan("cumprod", np.cumprod, 1)
-
-
-@operator("matmul")
-def matmul(call: Invocation) -> Value:
-    """Multiply matrices; floats in float64 and rounded once, integers in the result's dtype."""
-    left, right, dtype = call.array(0), call.array(1), call.dtype
-    wide = np.dtype(np.float64) if is_floating(dtype) else dtype
-    return np.asarray(np.matmul(left.astype(wide), right.astype(wide))).astype(dtype)
-
-
-@operator("outer")
-def outer(call: Invocation) -> Value:
-    """Multiply every element of one vector with every element of another."""
-    return np.asarray(np.multiply.outer(call.array(0), call.array(1)))

@@ -12,7 +12,21 @@ from forge.evaluate.values import Shape, Value, is_floating, numpy_dtype
 
 
 class NotEvaluable(Exception):
-    """A call has no value that may be relied on: an unknown operator, a division by zero."""
+    """A call has no value that may be relied on: an unknown operator, a division by zero.
+
+    Attributes:
+        reason: Why there is none.
+        operator: Which operator it is about, for example ``relax.take``; empty while one
+            operator is evaluated alone.
+    """
+
+    def __init__(self, reason: str, operator: str = "") -> None:
+        super().__init__(reason, operator)
+        self.reason = reason
+        self.operator = operator
+
+    def __str__(self) -> str:
+        return f"{self.operator}: {self.reason}" if self.operator else self.reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +36,8 @@ class Invocation:
     Attributes:
         args: The values of the arguments.
         attrs: The Relax attributes of the call.
-        type: The type that Relax gives the result.
+        type: The type that Relax gives the result; its dtype and rank are known, its shape
+            may be symbolic.
         width: Floating-point dtype in which to evaluate instead of the program's own.
     """
 
@@ -41,6 +56,19 @@ class Invocation:
     def arrays(self, index: int) -> tuple[np.ndarray, ...]:
         """Take an argument that is a tuple of tensors."""
         return cast("tuple[np.ndarray, ...]", self.args[index])
+
+    def pair(self) -> tuple[np.ndarray, np.ndarray]:
+        """Take the first two arguments, tensors of one dtype; a scalar takes the other's."""
+        left, right = self.args[0], self.args[1]
+        if isinstance(left, np.ndarray) and not isinstance(right, np.ndarray):
+            right = np.asarray(right).astype(left.dtype)
+        elif isinstance(right, np.ndarray) and not isinstance(left, np.ndarray):
+            left = np.asarray(left).astype(right.dtype)
+        if not isinstance(left, np.ndarray) or not isinstance(right, np.ndarray):
+            raise NotEvaluable("neither operand is a tensor")
+        if left.dtype != right.dtype:
+            raise NotEvaluable(f"operands are {left.dtype} and {right.dtype}")
+        return left, right
 
     def shape(self, index: int) -> tuple[int, ...]:
         """Take an argument that is a shape or a tuple of scalars."""
@@ -64,6 +92,10 @@ class Invocation:
         axes = getattr(self.attrs, name)
         return None if axes is None else tuple(int(axis) for axis in axes)
 
+    def ints(self, name: str) -> tuple[int, ...]:
+        """Take an attribute that is a list of integers."""
+        return tuple(int(value) for value in getattr(self.attrs, name))
+
     def widen(self, dtype: np.dtype | str) -> np.dtype:
         """Give the dtype to evaluate in where the program says ``dtype``."""
         found = numpy_dtype(dtype) if isinstance(dtype, str) else dtype
@@ -71,7 +103,7 @@ class Invocation:
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype of the result."""
+        """The dtype of the result, where it is one tensor."""
         return self.widen(str(self.type.dtype))
 
 

@@ -35,12 +35,6 @@ def _rounding(function: Function) -> Function:
     return lambda array: function(array) if is_floating(array.dtype) else array
 
 
-def _sign(array: np.ndarray) -> Any:
-    if is_floating(array.dtype) and np.any(np.isnan(array)):
-        raise NotEvaluable("the sign of NaN")
-    return np.sign(array)
-
-
 def _predicate(function: Function, of_integers: bool) -> Function:
     def evaluate(array: np.ndarray) -> Any:
         if is_floating(array.dtype):
@@ -59,13 +53,12 @@ _EXACT: dict[str, Function] = {
     "floor": _rounding(np.floor),
     "trunc": _rounding(np.trunc),
     "round": _rounding(np.rint),
-    "sign": _sign,
+    "sign": np.sign,
     "bitwise_not": np.invert,
     "logical_not": np.logical_not,
     "isnan": _predicate(np.isnan, False),
     "isinf": _predicate(np.isinf, False),
     "isfinite": _predicate(np.isfinite, True),
-    "nn.relu": lambda array: np.maximum(array, array.dtype.type(0)),
 }
 for _name, _function in _EXACT.items():
     _register_exact(_name, _function)

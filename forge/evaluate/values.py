@@ -36,6 +36,13 @@ def is_floating(dtype: np.dtype) -> bool:
     return dtype.kind == "f" or (dtype.kind == "V" and dtype.name.startswith(("bfloat", "float")))
 
 
+def lowest(dtype: np.dtype) -> Any:
+    """Give the value that every other of a dtype is at least: what a maximum starts from."""
+    if is_floating(dtype):
+        return dtype.type(-np.inf)
+    return False if dtype.kind == "b" else np.iinfo(dtype).min
+
+
 def array_of(constant: Any) -> np.ndarray:
     """View the value of a Relax constant; read-only, without a copy where numpy can share it.
 

@@ -10,6 +10,34 @@ Case = tuple[Callable[..., Any], Sequence[np.ndarray]]
 Results = dict[str, tuple[Any, Any]]
 
 
+def _emit(builder: Any, name: str, build: Callable[..., Any], arrays: Sequence[np.ndarray]) -> None:
+    from tvm import relax
+
+    params = [
+        relax.Var(f"{name}_{index}", relax.TensorType(array.shape, str(array.dtype)))
+        for index, array in enumerate(arrays)
+    ]
+    with builder.function(name, params):
+        with builder.dataflow():
+            result = builder.emit_output(builder.emit(build(*params)))
+        builder.emit_func_output(result)
+
+
+@pytest.fixture(scope="session")
+def evaluated() -> Callable[..., Any]:
+    """Evaluate one expression with numpy alone: ``evaluated(build, *arrays, width=None)``."""
+    from tvm import relax
+
+    from forge.evaluate import evaluate_function
+
+    def run(build: Callable[..., Any], *arrays: np.ndarray, width: Any = None) -> Any:
+        builder = relax.BlockBuilder()
+        _emit(builder, "main", build, arrays)
+        return evaluate_function(builder.get(), arrays, width=width)
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def both_ways() -> Callable[[Mapping[str, Case]], Results]:
     """Evaluate each case with numpy and with TVM's compiled code, which is built once for all."""
@@ -21,14 +49,7 @@ def both_ways() -> Callable[[Mapping[str, Case]], Results]:
     def run(cases: Mapping[str, Case]) -> Results:
         builder = relax.BlockBuilder()
         for name, (build, arrays) in cases.items():
-            params = [
-                relax.Var(f"{name}_{index}", relax.TensorType(array.shape, str(array.dtype)))
-                for index, array in enumerate(arrays)
-            ]
-            with builder.function(name, params):
-                with builder.dataflow():
-                    result = builder.emit_output(builder.emit(build(*params)))
-                builder.emit_func_output(result)
+            _emit(builder, name, build, arrays)
         module = builder.get()
         machine = relax.VirtualMachine(tvm.compile(module, "llvm"), tvm.cpu())
 

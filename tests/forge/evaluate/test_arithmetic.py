@@ -3,6 +3,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+import tvm
 from numpy.testing import assert_array_equal
 from tvm import relax
 from tvm.relax import op
@@ -108,3 +109,19 @@ def test_narrow_floats_round_once_an_operator(dtype: str) -> None:
         result = evaluate(name, left, right, dtype=dtype)
         assert result.dtype == kind
         assert_array_equal(result.astype("float32"), wide.astype(kind).astype("float32"))
+
+
+def test_integers_are_raised_to_a_power() -> None:
+    # TVM raises floats only
+    base, power = np.array([3, -2, 2**40 + 1, 10], "int64"), np.array([4, 3, 2, 19], "int64")
+    expected = np.array([81, -8, 2**41 + 1 + 0 * 2**80, 10**19 - 2**64], "object").astype("int64")
+    assert_array_equal(evaluate("power", base, power, dtype="int64"), expected)
+    with pytest.raises(NotEvaluable, match="negative"):
+        evaluate("power", base, -power, dtype="int64")
+
+
+def test_a_scalar_takes_the_dtype_of_the_tensor(both_ways) -> None:  # type: ignore[no-untyped-def]
+    half = relax.prim_value(tvm.tirx.FloatImm("float32", 0.5))
+    results = both_ways({"add": (lambda x: op.add(x, half), (FLOATS,))})
+    assert_array_equal(*results["add"])
+    assert evaluate("less", 3, np.array([2**53 + 1], "int64"), dtype="bool").tolist() == [True]

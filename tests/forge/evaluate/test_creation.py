@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from tvm import relax
 from tvm.relax import op
 from tvm.tirx import FloatImm
@@ -25,8 +25,19 @@ def test_agrees_bit_for_bit_with_compiled_code(both_ways) -> None:  # type: igno
         "triu": (lambda x: op.triu(x, -1), (GRID,)),
         "one_hot": (lambda x: op.one_hot(x, on, off, 3, -1), (classes,)),
         "one_hot_first": (lambda x: op.one_hot(x, on, off, 3, 0), (classes,)),
+        "hamming_one": (lambda: op.hamming_window(1, True, 0.54, 0.46, "float32"), ()),
         "zeros_like": (op.zeros_like, (GRID,)),
     }
     for name, (ours, compiled) in both_ways(cases).items():
         assert ours.dtype == compiled.dtype, name
         assert_array_equal(ours, compiled, err_msg=name)
+
+
+def test_windows_agree_with_compiled_code(both_ways) -> None:  # type: ignore[no-untyped-def]
+    cases = {
+        f"{periodic}": (lambda p=periodic: op.hamming_window(7, p, 0.5, 0.25, "float32"), ())
+        for periodic in (True, False)
+    }
+    for name, (ours, compiled) in both_ways(cases).items():
+        assert ours.dtype == compiled.dtype, name
+        assert_allclose(ours, compiled, rtol=1e-6, atol=1e-7, err_msg=name)
