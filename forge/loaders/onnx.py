@@ -77,6 +77,7 @@ def from_onnx(
 
     model, steps = _prepare(onnx, model, functions, converters, version, prepare)
     history += steps
+    stages.show_prepared("onnx", model)
 
     def import_piece(piece: Any) -> Any:
         return _call_frontend(piece, opset, frontend_args or {})

@@ -82,6 +82,7 @@ def from_tflite(
     if prepare:
         buffer, step = unique_tensor_names(buffer)
         history += [step] if step else []
+    stages.show_prepared("tflite", buffer)
     module, step = _import(buffer, inputs, shapes, prepare, custom_ops or {}, frontend_args or {})
     history += [step] if step else []
     return finish(

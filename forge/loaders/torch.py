@@ -186,6 +186,7 @@ def _import_program(
     for optional in (border.drop_none_outputs(program), border.mutation_step(program)):
         if optional is not None:
             history.append(optional)
+    stages.show_prepared("torch", program)
     border.own_weights(program)
     module = call_frontend(
         program,

@@ -8,15 +8,13 @@ member of raw bytes a constant. Reading it runs no code from it.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
 from dataclasses import asdict
 from os import PathLike, fspath
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forge.errors import ForgeError, InvalidInput
+from forge.files import whole_file
 from forge.specs import Step, TensorSpec
 
 if TYPE_CHECKING:
@@ -30,7 +28,6 @@ def save(ir: IRModule, path: str | PathLike[str]) -> None:
     """Write ``ir``; see ``IRModule.save``. An existing file is replaced only by a whole new one."""
     from forge.storage.constants import extract_constants
 
-    file = Path(path)
     module, tensors = extract_constants(ir.module)
     header = {
         "format": _FORMAT,
@@ -43,22 +40,15 @@ def save(ir: IRModule, path: str | PathLike[str]) -> None:
         ],
     }
     text = _to_json(module)
-    handle, temporary = -1, ""
     try:
-        handle, temporary = tempfile.mkstemp(dir=file.parent or ".", prefix=f".{file.name}.")
-        with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w") as archive:
+        with whole_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
             archive.writestr("header.json", json.dumps(header))
             archive.writestr("module.json", text, zipfile.ZIP_DEFLATED)
             for index, tensor in enumerate(tensors):
                 with archive.open(f"constants/{index}", "w", force_zip64=True) as member:
                     member.write(tensor.numpy().tobytes())
-        make_readable(temporary)
-        os.replace(temporary, file)
     except OSError as error:
         raise ForgeError(f"cannot write {fspath(path)!r}: {error}") from error
-    finally:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
 
 
 def load(path: str | PathLike[str]) -> IRModule:
@@ -94,13 +84,6 @@ def load(path: str | PathLike[str]) -> IRModule:
             f"{where!r} is not a whole file of IRModule.save: {type(error).__name__}: {error}",
             hint="load the model again with its loader and save it anew",
         ) from error
-
-
-def make_readable(path: str) -> None:
-    """Give a temporary file, which is its owner's alone, the mode of a file written plainly."""
-    mask = os.umask(0)
-    os.umask(mask)
-    os.chmod(path, 0o666 & ~mask)
 
 
 def _to_json(module: Any) -> str:
