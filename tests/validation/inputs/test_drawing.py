@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from forge import InvalidInput, TensorSpec
-from validation.inputs import random_inputs
+from validation.inputs.drawing import random_inputs
 
 
 def draw(dtype: str, shape: tuple[int | str, ...] = (64, 3), name: str = "x") -> np.ndarray:
