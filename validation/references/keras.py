@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import importlib
 import json
-import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from forge import InvalidInput, IRModule, TensorSpec, from_keras
 from forge.frameworks import is_instance_of, require
 from validation.references.protocol import Session
+from validation.untrusted import limits
 
 _FILE = "model.keras"
 _CLASSES = "classes.json"
-# Layers whose configuration is code, or names a file that holds some.
-_CODE = ("Lambda", "__lambda__", "TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer")
 
 
 class KerasFramework:
@@ -35,13 +33,11 @@ class KerasFramework:
         Without ``trust`` the configuration is read before Keras sees the file, because an .h5
         file runs the bytecode of its Lambda layers while it is loaded, ``safe_mode`` or not.
         """
-        config = _config_of(path)
-        if not trust and (unsafe := sorted(set(_unsafe(config)))):
-            raise InvalidInput(
-                f"{path} holds code of its own: {', '.join(unsafe)}.",
-                hint="open it with trust only if you know who made it; "
-                "or build the model in Python and give it in memory",
-            )
+        from validation.untrusted.keras_files import check_keras_file
+
+        if not trust:
+            limits.confine()
+        check_keras_file(path, trust)
         keras: Any = require("keras", "opening a Keras model")
         try:
             return keras.models.load_model(path, compile=False, safe_mode=not trust)
@@ -107,52 +103,3 @@ def _own_classes(model: Any) -> list[tuple[str, str]]:
         for cls in classes
         if cls.__module__.partition(".")[0] != "keras"
     )
-
-
-def _config_of(path: Path) -> Any:
-    """Read a file's configuration, which says what Keras will build, without Keras."""
-    if not path.is_file():
-        raise InvalidInput(f"{path} is no file.")
-    if path.suffix.lower() == ".keras":
-        try:
-            with zipfile.ZipFile(path) as archive:
-                return json.loads(archive.read("config.json"))
-        except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-            raise InvalidInput(
-                f"{path} is no Keras archive: {type(error).__name__}: {error}",
-                hint="a .keras file is a zip archive with a config.json; is it whole?",
-            ) from error
-    h5py: Any = require("h5py", "opening a Keras .h5 model")
-    try:
-        with h5py.File(path, "r") as file:
-            text = file.attrs.get("model_config")
-    except OSError as error:
-        raise InvalidInput(f"{path} is no HDF5 file: {error}", hint="is the file whole?") from error
-    if text is None:
-        raise InvalidInput(
-            f"{path} holds weights without a model.",
-            hint="build the model, model.load_weights(path), and give the model in memory",
-        )
-    return json.loads(text)
-
-
-def _unsafe(config: Any) -> Iterator[str]:
-    """Name what in a configuration is code, or a class that is not Keras' own."""
-    if isinstance(config, list):
-        for part in config:
-            yield from _unsafe(part)
-    if not isinstance(config, Mapping):
-        return
-    name = config.get("class_name")
-    if isinstance(name, str):
-        module = config.get("module")
-        custom = isinstance(module, str) and module.partition(".")[0] not in ("keras", "builtins")
-        custom |= module is None and isinstance(config.get("registered_name"), str)
-        function = module == "builtins" and name == "function"
-        if name in _CODE:
-            yield name
-        elif custom or function:
-            named = config.get("config") if function else f"{module}.{name}"
-            yield str(named).removeprefix("None.")
-    for part in config.values():
-        yield from _unsafe(part)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 import forge
-from forge import InvalidInput, IRModule, TensorSpec
+from forge import IRModule, TensorSpec
 from forge.frameworks import is_instance_of, require
 from validation.references.protocol import Arrays, Session
+from validation.untrusted import limits
 
 _FILE = "model.onnx"
 
@@ -27,19 +28,11 @@ class ONNXFramework:
         return is_instance_of(model, "onnx", "ModelProto")
 
     def open(self, path: Path, *, trust: bool) -> Any:
-        onnx = require("onnx", "opening an ONNX file")
-        if path.stat().st_size == 0:
-            raise InvalidInput(f"{str(path)!r} is empty.")
-        try:
-            model = onnx.load(path)
-        except Exception as error:
-            raise InvalidInput(
-                f"{str(path)!r} cannot be read as ONNX: {type(error).__name__}: {error}",
-                hint="check that the file was copied whole, and its external data with it",
-            ) from error
-        if not model.graph.output:
-            raise InvalidInput(f"{str(path)!r} holds no ONNX graph with outputs.")
-        return model
+        """Read a model with its external data; it holds no code, so ``trust`` changes nothing."""
+        from validation.untrusted.onnx_models import read_onnx
+
+        limits.confine()
+        return read_onnx(path)
 
     def store(self, model: Any, folder: Path, options: Mapping[str, Any]) -> None:
         onnx = require("onnx", "checking an ONNX model")

@@ -13,33 +13,11 @@ import numpy as np
 from forge import InvalidInput, IRModule, TensorSpec, from_tensorflow
 from forge.frameworks import is_instance_of, require
 from validation.references.protocol import Arrays, Session
+from validation.untrusted import limits
 
 _KIND = "kind.json"
 _GRAPH = "graph.pb"
 _SAVED = "saved_model"
-# Operators of a file that read, write or run what lies outside it.
-_OUTSIDE = (
-    "ReadFile",
-    "WriteFile",
-    "MatchingFiles",
-    "PyFunc",
-    "EagerPyFunc",
-    "PyFuncStateless",
-    "Save",
-    "SaveSlices",
-    "PrintV2",
-    "WriteSummary",
-    "WriteAudioSummary",
-    "WriteImageSummary",
-    "WriteScalarSummary",
-    "WriteHistogramSummary",
-    "WriteGraphSummary",
-    "WriteRawProtoSummary",
-    "DatasetToTFRecord",
-    "WholeFileReaderV2",
-    "TextLineReaderV2",
-    "DebugIdentityV2",
-)
 
 
 def limit_threads(threads: int) -> None:
@@ -83,6 +61,8 @@ class TensorFlowFramework:
 
         Without ``trust`` the graph is read first and refused if it reaches outside itself.
         """
+        if not trust:
+            limits.confine()
         if path.is_dir():
             return _open_saved_model(path, trust)
         if path.name == "saved_model.pb":
@@ -183,57 +163,18 @@ def _write_kind(folder: Path, kind: str) -> None:
     (folder / _KIND).write_text(json.dumps({"kind": kind}))
 
 
-def _refuse_outside(path: Path, graphs: list[Any]) -> None:
-    from forge.prepare.tensorflow.operators import all_nodes_of
-
-    found = sorted(
-        {node.op for graph in graphs for node in all_nodes_of(graph) if node.op in _OUTSIDE}
-    )
-    if found:
-        raise InvalidInput(
-            f"{path} reaches outside its graph: {', '.join(found)}.",
-            hint="open it with trust only if you know who made it",
-        )
-
-
 def _open_graph(path: Path, trust: bool) -> Any:
-    tf: Any = require("tensorflow", "opening a TensorFlow graph")
-    graph = tf.compat.v1.GraphDef()
-    try:
-        graph.ParseFromString(path.read_bytes())
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error}") from error
-    except Exception as error:
-        raise InvalidInput(
-            f"{path} is no GraphDef: {type(error).__name__}: {error}",
-            hint="a .pb file must be a frozen graph in binary form",
-        ) from error
-    if not graph.node:
-        raise InvalidInput(f"{path} holds a GraphDef without nodes.")
-    if not trust:
-        _refuse_outside(path, [graph])
-    return graph
+    require("tensorflow", "opening a TensorFlow graph")
+    from validation.untrusted.tensorflow_graphs import read_graph
+
+    return read_graph(path, trust)
 
 
 def _open_saved_model(path: Path, trust: bool) -> Any:
     tf: Any = require("tensorflow", "opening a SavedModel")
-    if not trust:
-        from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+    from validation.untrusted.tensorflow_graphs import check_saved_model
 
-        saved = SavedModel()
-        file = path / "saved_model.pb"
-        if not file.is_file():
-            raise InvalidInput(
-                f"{path} holds no saved_model.pb.", hint="give the folder that holds it"
-            )
-        try:
-            saved.ParseFromString(file.read_bytes())
-        except Exception as error:
-            raise InvalidInput(f"{file} is no SavedModel: {error}") from error
-        # Every SavedModel saves and restores itself with operators of its own.
-        own = ("Save", "SaveSlices", "SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename")
-        graphs = [_without(meta.graph_def, own) for meta in saved.meta_graphs]
-        _refuse_outside(path, graphs)
+    check_saved_model(path, trust)
     try:
         return tf.saved_model.load(str(path))
     except Exception as error:
@@ -243,11 +184,3 @@ def _open_saved_model(path: Path, trust: bool) -> Any:
             hint="a SavedModel of TensorFlow 1 or an old Keras opens in a tf.compat.v1 session; "
             "freeze its graph there and give the GraphDef with outputs",
         ) from error
-
-
-def _without(graph_def: Any, operators: tuple[str, ...]) -> Any:
-    kept = type(graph_def)()
-    kept.CopyFrom(graph_def)
-    del kept.node[:]
-    kept.node.extend(node for node in graph_def.node if node.op not in operators)
-    return kept

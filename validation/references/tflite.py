@@ -12,6 +12,7 @@ import numpy as np
 from forge import InvalidInput, IRModule, MissingFramework, TensorSpec, from_tflite
 from forge.frameworks import is_instance_of
 from validation.references.protocol import Arrays, Session
+from validation.untrusted import limits
 
 _FILE = "model.tflite"
 
@@ -32,17 +33,20 @@ class TFLiteFramework:
         )
 
     def open(self, path: Path, *, trust: bool) -> Any:
-        """Read a .tflite file; it holds no code."""
+        """Read a .tflite file; it holds no code, so ``trust`` changes nothing."""
         from forge.prepare.tflite.read_buffer import read_buffer
+        from validation.untrusted.files import read_file
+        from validation.untrusted.flatbuffers import check_flatbuffer
+        from validation.untrusted.tflite_models import check_control_flow
 
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise InvalidInput(f"{path} cannot be read: {error}") from error
+        limits.confine()
+        data = read_file(path)
+        check_flatbuffer(data, str(path))
         try:
             read_buffer(data)
         except InvalidInput as error:
             raise InvalidInput(f"{path}: {error.message}", error.hint) from error
+        check_control_flow(data, str(path))
         return data
 
     def store(self, model: Any, folder: Path, options: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ import forge
 from forge import InvalidInput, IRModule, TensorSpec
 from forge.frameworks import is_instance_of, require
 from validation.references.protocol import Arrays, Session
+from validation.untrusted import limits
 
 _SCRIPT, _PROGRAM, _PICKLE = "model.ts", "model.pt2", "model.pkl"
 
@@ -30,6 +31,8 @@ class TorchFramework:
     def open(self, path: Path, *, trust: bool) -> Any:
         from validation.references.torch_files import open_torch_file
 
+        if not trust:
+            limits.confine()
         return open_torch_file(path, trust)
 
     def store(self, model: Any, folder: Path, options: Mapping[str, Any]) -> None:
