@@ -1,0 +1,1 @@
+"""Leave a folder that replays one failing cell anywhere, and replay it."""
