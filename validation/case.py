@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from validation.inputs.plan import InputPlan
+
 
 class Sample(Protocol):
     """A model and what to run it on; what a zoo entry's ``build`` gives."""
@@ -58,9 +60,11 @@ class Case:
         threads: Threads for the native runtime and for the compiled module.
         latency: Measure the latency of both.
         fold: Which folding passes the loader runs.
+        judges: By an output's name, or ``*`` for all others, the judge that decides, as
+            ``validation.judges.selection.parse_judge`` reads it; the others take a default.
         reference_outputs: Given results to compare with, one mapping for ``inputs`` and one for
             each of ``extra_inputs``; the native runtime is then not run.
-        seed: Seed of inputs that are made up.
+        plan: How inputs are made up where the sample brings none.
     """
 
     id: str
@@ -73,5 +77,6 @@ class Case:
     threads: int = 1
     latency: bool = True
     fold: bool | tuple[str, ...] = True
+    judges: Mapping[str, str] = field(default_factory=dict)
     reference_outputs: tuple[Mapping[str, np.ndarray], ...] | None = None
-    seed: int = 0
+    plan: InputPlan = field(default_factory=InputPlan)

@@ -6,10 +6,8 @@ and reads the stage that was entered last when the child dies.
 
 from __future__ import annotations
 
-import errno
 import math
 import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,18 +17,25 @@ import forge
 from forge import stages
 from forge.compile.binding import bind_arrays
 from validation import environment
+from validation.blame.diagnosis import diagnose
+from validation.blame.failed_reference import diagnose_failed_reference
+from validation.blame.stages import with_blame
 from validation.case import Case, Sample
-from validation.inputs import random_inputs
-from validation.judges.allclose import AllClose
-from validation.judges.outputs import compare_outputs, proves_nothing
+from validation.inputs import integer_limits, make_inputs
 from validation.judges.protocol import Comparison
+from validation.judges.vacuity import does_not_react, proves_nothing
+from validation.judging import Judging
 from validation.latency import measure_in_blocks
+from validation.reasons import reason_of, text_of, trace_of
 from validation.references import framework_named
-from validation.references.protocol import Arrays, Framework, Session
+from validation.references.protocol import Arrays, Framework
 from validation.result import CheckResult
-from validation.vocabulary import Reason, Stage, Status
+from validation.trial import Trial, copies
+from validation.vocabulary import Blame, Reason, Stage, Status
 
 EnterStage = Callable[[Stage], None]
+Keep = Callable[[CheckResult], None]
+Finish = Callable[[Trial, CheckResult], CheckResult]
 
 
 class _EndedError(Exception):
@@ -62,24 +67,41 @@ class _Clock:
         self._since = now
 
 
-def run_cell(case: Case, target: Any, enter: EnterStage = lambda stage: None) -> CheckResult:
+def run_cell(
+    case: Case,
+    target: Any,
+    enter: EnterStage = lambda stage: None,
+    keep: Keep = lambda row: None,
+    finish: Finish = lambda trial, row: row,
+) -> CheckResult:
     """Check one case for one target.
 
     Args:
         case: What to check.
         target: A TVM target, as ``IRModule.compile`` takes it.
         enter: Called with each stage before it is entered.
+        keep: Called with a row that already holds the verdict, before something that may end
+            this process is done to explain it: that row counts if no better one follows.
+        finish: Called last, with all that the cell made and its row; gives the row to return.
 
     Returns:
         The row. Python errors of any stage are verdicts in it, never raised.
     """
     clock = _Clock(enter)
-    row = CheckResult(case.id, case.framework, str(target), Status.PASS)
+    row = CheckResult(
+        case.id,
+        case.framework,
+        str(target),
+        Status.PASS,
+        environment={"processor": environment.processor(), "threads": str(case.threads)},
+    )
+    trial: Trial | None = None
     try:
         clock.enter(Stage.ENVIRONMENT)
         framework = framework_named(case.framework)
         row = row.changed(versions=environment.versions(framework.packages))
-        row = _run_stages(case, target, framework, clock, row)
+        trial = Trial(case, target, framework)
+        row = _run_stages(trial, clock, row, keep)
     except _EndedError as end:
         row = row.changed(status=end.status, reason=end.reason, message=end.message)
     except (KeyboardInterrupt, SystemExit):
@@ -87,78 +109,52 @@ def run_cell(case: Case, target: Any, enter: EnterStage = lambda stage: None) ->
     except BaseException as error:
         row = row.changed(
             status=Status.FAIL,
-            reason=_reason_of(error, clock.stage),
-            message=_text_of(error),
-            stderr=_trace_of(error),
+            reason=reason_of(error, clock.stage),
+            message=text_of(error),
+            stderr=trace_of(error),
         )
     clock.stop()
-    stage = None if row.status is Status.PASS else clock.stage
-    return row.changed(stage=stage, stage_seconds=clock.seconds)
+    if row.status is not Status.PASS and row.stage is None:
+        row = row.changed(stage=clock.stage)
+    row = with_blame(row.changed(stage_seconds=clock.seconds))
+    return finish(trial, row) if trial is not None else row
 
 
-def _run_stages(
-    case: Case, target: Any, framework: Framework, clock: _Clock, row: CheckResult
-) -> CheckResult:
+def _run_stages(trial: Trial, clock: _Clock, row: CheckResult, keep: Keep) -> CheckResult:
+    case = trial.case
     clock.enter(Stage.BUILD)
-    sample = _build(case)
-    inputs = _all_inputs(case, framework, sample)
+    trial.sample = _build(case)
+    trial.inputs = _choose_inputs(case, trial.framework, trial.sample)
 
     clock.enter(Stage.REFERENCE)
     try:
-        references, native = _reference(case, framework, sample, inputs)
-    except Exception:
-        _ask_the_loader(case, framework, sample, clock)
-        raise
-    empty = proves_nothing(references[0])
-    if empty:
-        raise _EndedError(Status.FAIL, Reason.VACUOUS, f"{empty}; give other inputs")
+        _run_reference(trial)
+    except Exception as error:
+        return _without_reference(trial, clock, row, error, keep)
+    row = row.changed(notes=_vacuous_parts(trial))
 
     with stages.listening(lambda name: clock.enter(Stage(name))):
-        ir = framework.load(sample.model, {"fold": case.fold, **sample.options})
+        trial.ir = trial.load()
 
     clock.enter(Stage.COMPILE)
-    executable = ir.compile(target)
-    if not executable.device_exists:
-        message = f"compiled for {executable.target}; this machine has no device to run it on"
+    trial.executable = trial.ir.compile(trial.target)
+    if not trial.executable.device_exists:
+        message = f"compiled for {trial.executable.target}; this machine has no device to run it on"
         raise _EndedError(Status.SKIP, Reason.ENVIRONMENT_ERROR, message)
 
     clock.enter(Stage.RUN)
-    ours = [executable.run(each) for each in inputs]
+    trial.ours = [trial.executable.run(each) for each in trial.inputs]
 
     clock.enter(Stage.COMPARE)
-    comparisons = _compare(case, ours, references)
-    history = tuple(_readable(step) for step in ir.history)
-    row = _judged(row, history, comparisons)
-    if row.status is not Status.PASS or not case.latency or native is None:
+    row = _compare(trial, row.changed(history=tuple(map(_readable, trial.ir.history))), clock, keep)
+    session = trial.session
+    if row.status is not Status.PASS or not case.latency or session is None:
         return row
 
     clock.enter(Stage.LATENCY)
-    samples = measure_in_blocks(
-        {"native": lambda: native(inputs[0]), "forge": lambda: executable.run(inputs[0])}
-    )
+    first, run = trial.inputs[0], trial.executable.run
+    samples = measure_in_blocks({"native": lambda: session(first), "forge": lambda: run(first)})
     return row.changed(latency=samples)
-
-
-def _judged(
-    row: CheckResult,
-    history: tuple[str, ...],
-    comparisons: Sequence[Comparison],
-) -> CheckResult:
-    """Complete a row with what was compared; the first comparison that fails gives its reason."""
-    row = row.changed(history=history, comparisons=tuple(comparisons))
-    failed = [c for c in comparisons if not c]
-    if not failed:
-        return row
-    first = failed[0]
-    text = f"output {first.output}: {first.message}"
-    if first.reason is Reason.WRONG_VALUES:
-        text += (
-            f"; worst at {list(first.worst_index)}: {first.worst_ours:.9g}, "
-            f"reference {first.worst_reference:.9g}"
-        )
-        if math.isfinite(first.needed_atol):
-            text += f"; would pass at atol={first.needed_atol:.3g}"
-    return row.changed(status=Status.FAIL, reason=first.reason, message=text)
 
 
 def _build(case: Case) -> Sample:
@@ -172,118 +168,132 @@ def _build(case: Case) -> Sample:
         raise
 
 
-def _all_inputs(case: Case, framework: Framework, sample: Sample) -> list[Mapping[str, np.ndarray]]:
+def _choose_inputs(
+    case: Case, framework: Framework, sample: Sample
+) -> list[Mapping[str, np.ndarray]]:
     if sample.inputs is not None:
         return [sample.inputs, *sample.extra_inputs]
     specs = framework.inputs(sample.model, sample.options)
-    return [random_inputs(specs, case.seed), *sample.extra_inputs]
+    limits = integer_limits(framework.name, sample.model, sample.options)
+    return [*make_inputs(case.plan, specs, limits), *sample.extra_inputs]
 
 
-def _ask_the_loader(case: Case, framework: Framework, sample: Sample, clock: _Clock) -> None:
-    """Where the native runtime fails, let a refusal of the loader be the verdict.
+def _run_reference(trial: Trial) -> None:
+    case = trial.case
+    if case.reference_outputs is not None:
+        trial.references = [dict(each) for each in case.reference_outputs]
+        if len(trial.references) != len(trial.inputs):
+            raise forge.InvalidInput(
+                f"{len(trial.references)} sets of outputs are given for {len(trial.inputs)} sets "
+                "of inputs.",
+                hint="give one each",
+            )
+        return
+    trial.session = trial.native_session()
+    trial.references = [trial.session(copies(each)) for each in trial.inputs]
+
+
+def _without_reference(
+    trial: Trial, clock: _Clock, row: CheckResult, error: Exception, keep: Keep
+) -> CheckResult:
+    """Make the row of a cell whose native runtime fails: Forge may have a better word.
 
     An operator that nobody knows, or inputs that do not fit, fail in both; the runtime says so in
-    its own terms, the loader in the user's.
+    its own terms, Forge in the user's.
     """
-    entered: list[Stage] = []
+    row = row.changed(
+        status=Status.FAIL,
+        stage=Stage.REFERENCE,
+        reason=reason_of(error, Stage.REFERENCE),
+        blame=Blame.UNKNOWN,
+        message=text_of(error),
+        stderr=trace_of(error),
+    )
+    if row.reason is not Reason.REFERENCE_ERROR:
+        return row.changed(blame=None)
+    keep(row)
+    _refuse_unfit(trial)
+    entered = [Stage.LOAD]
     try:
         with stages.listening(lambda name: entered.append(Stage(name))):
-            framework.load(sample.model, {"fold": case.fold, **sample.options})
+            trial.ir = trial.load()
     except (forge.InvalidInput, forge.UnsupportedOperator):
-        clock.enter(entered[-1] if entered else Stage.LOAD)
+        clock.enter(entered[-1])
         raise
+    except Exception as unloadable:
+        row = row.changed(evidence=(f"Forge cannot load it either: {text_of(unloadable)}",))
+    return diagnose_failed_reference(trial, row)
+
+
+def _refuse_unfit(trial: Trial) -> None:
+    try:
+        specs = trial.framework.inputs(trial.built.model, trial.built.options)
     except Exception:
         return
-
-
-def _reference(
-    case: Case,
-    framework: Framework,
-    sample: Sample,
-    inputs: Sequence[Mapping[str, np.ndarray]],
-) -> tuple[list[Arrays], Session | None]:
-    if case.reference_outputs is not None:
-        return [dict(each) for each in case.reference_outputs], None
-    session = framework.session(sample.model, sample.options, case.threads)
-    try:
-        # Copies: a model that works in place must not change what Forge is given.
-        copies = [{name: np.array(array) for name, array in each.items()} for each in inputs]
-        return [session(each) for each in copies], session
-    except Exception:
-        # Native runtimes say in their own ways that inputs do not fit; Forge says it in one.
-        _refuse_unfit(framework, sample, inputs)
-        raise
-
-
-def _refuse_unfit(
-    framework: Framework, sample: Sample, inputs: Sequence[Mapping[str, np.ndarray]]
-) -> None:
-    try:
-        specs = framework.inputs(sample.model, sample.options)
-    except Exception:
-        return
-    for each in inputs:
+    for each in trial.inputs:
         bind_arrays(specs, each)
 
 
-def _compare(
-    case: Case, ours: Sequence[Arrays], references: Sequence[Mapping[str, np.ndarray]]
-) -> list[Comparison]:
-    judge = AllClose(case.rtol, case.atol)
-    if case.reference_outputs is not None:
-        # Given by name, in whatever order their file has them.
-        references = [
-            {name: theirs[name] for name in mine} if set(mine) == set(theirs) else theirs
-            for mine, theirs in zip(ours, references, strict=True)
-        ]
+def _vacuous_parts(trial: Trial) -> tuple[str, ...]:
+    """Name what in the reference shows no fault; end the cell where nothing in it does."""
+    empty = proves_nothing(trial.references[0])
+    if empty:
+        raise _EndedError(Status.FAIL, Reason.VACUOUS, f"{empty}; give other inputs")
+    if trial.session is None:
+        return ()
+    seed = trial.case.plan.seed
+    reaction = does_not_react(trial.session, trial.inputs[0], trial.references[0], seed)
+    if reaction.vacuous:
+        raise _EndedError(Status.FAIL, Reason.VACUOUS, f"{reaction.vacuous}; give other inputs")
+    return reaction.notes
+
+
+def _compare(trial: Trial, row: CheckResult, clock: _Clock, keep: Keep) -> CheckResult:
+    if trial.case.reference_outputs is not None:
+        trial.references = _in_our_order(trial.ours, trial.references)
+    judging = Judging(trial)
+    found = judging.compare_all(trial.ours, trial.references)
+    row = _judged(row, found)
+    if row.reason is Reason.WRONG_VALUES:
+        # A float64 run may clear it, and may end this process.
+        keep(with_blame(row.changed(stage=Stage.COMPARE)))
+        found = judging.compare_all(trial.ours, trial.references, float64=True)
+        row = _judged(row.changed(status=Status.PASS, reason=None, message=""), found)
+    if row.status is Status.PASS:
+        return row
+    row = row.changed(stage=Stage.COMPARE)
+    keep(with_blame(row))
+    try:
+        return diagnose(trial, row, judging)
+    except Exception as error:
+        # The verdict stands, whatever becomes of its explanation.
+        return row.changed(evidence=(f"the diagnosis failed: {text_of(error)}",))
+
+
+def _in_our_order(ours: Sequence[Arrays], given: Sequence[Arrays]) -> list[Arrays]:
+    """Sort results that were given by name, in whatever order their file has them."""
     return [
-        comparison
-        for mine, theirs in zip(ours, references, strict=True)
-        for comparison in compare_outputs(mine, theirs, judge)
+        {name: theirs[name] for name in mine} if set(mine) == set(theirs) else theirs
+        for mine, theirs in zip(ours, given, strict=True)
     ]
 
 
-_REASON_OF_STAGE = {
-    Stage.ENVIRONMENT: Reason.ENVIRONMENT_ERROR,
-    Stage.BUILD: Reason.ENVIRONMENT_ERROR,
-    Stage.REFERENCE: Reason.REFERENCE_ERROR,
-    Stage.LOAD: Reason.FRONTEND_ERROR,
-    Stage.FOLD: Reason.FOLD_ERROR,
-    Stage.COMPILE: Reason.COMPILE_ERROR,
-    Stage.RUN: Reason.RUN_ERROR,
-    Stage.COMPARE: Reason.ENVIRONMENT_ERROR,
-    Stage.LATENCY: Reason.RUN_ERROR,
-}
-_REASON_OF_ERROR: tuple[tuple[type[BaseException], Reason], ...] = (
-    (MemoryError, Reason.OUT_OF_MEMORY),
-    (forge.MissingFramework, Reason.MISSING_FRAMEWORK),
-    (forge.UnsupportedOperator, Reason.UNSUPPORTED_OPERATOR),
-    (forge.InvalidInput, Reason.INVALID_INPUT),
-    (forge.LoadError, Reason.FRONTEND_ERROR),
-    (forge.FoldError, Reason.FOLD_ERROR),
-    (forge.CompileError, Reason.COMPILE_ERROR),
-    (forge.RunError, Reason.RUN_ERROR),
-)
-
-
-def _reason_of(error: BaseException, stage: Stage) -> Reason:
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return Reason.DISK_FULL
-    for kind, reason in _REASON_OF_ERROR:
-        if isinstance(error, kind):
-            return reason
-    return _REASON_OF_STAGE[stage]
-
-
-def _text_of(error: BaseException) -> str:
-    return str(error) if isinstance(error, forge.ForgeError) else f"{type(error).__name__}: {error}"
-
-
-def _trace_of(error: BaseException, count: int = 15) -> str:
-    """Give the last lines of a traceback; none for an error that says it all."""
-    if isinstance(error, (forge.InvalidInput, forge.MissingFramework, forge.UnsupportedOperator)):
-        return ""
-    return "\n".join("".join(traceback.format_exception(error)).rstrip().splitlines()[-count:])
+def _judged(row: CheckResult, comparisons: Sequence[Comparison]) -> CheckResult:
+    """Complete a row with what was compared; the first comparison that fails gives its reason."""
+    row = row.changed(comparisons=tuple(comparisons))
+    failed = [c for c in comparisons if not c]
+    if not failed:
+        return row
+    first = failed[0]
+    text = f"output {first.output}: {first.message}"
+    if first.reason is Reason.WRONG_VALUES:
+        text += (
+            f"; worst at {list(first.worst_index)}: {first.worst_ours:.9g}, "
+            f"reference {first.worst_reference:.9g}"
+        )
+        if math.isfinite(first.needed_atol):
+            text += f"; would pass at atol={first.needed_atol:.3g}"
+    return row.changed(status=Status.FAIL, reason=first.reason, message=text)
 
 
 def _readable(step: forge.Step) -> str:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from forge import InvalidInput
+from validation.bundles.running import Bundling
 from validation.case import BuiltSample, Case, Sample
+from validation.inputs import InputPlan
+from validation.inputs.examples import named
 from validation.isolation import WorkerPool
 from validation.judges.allclose import AllClose
+from validation.judges.selection import parse_judge
 from validation.references import framework_named, framework_of_model, framework_of_path
 from validation.requirements import require_checker
 from validation.result import CheckResult
@@ -29,6 +34,9 @@ def check(
     *,
     rtol: float | None = None,
     atol: float | None = None,
+    judges: Mapping[str, str] | None = None,
+    plan: InputPlan | None = None,
+    bundles: str | PathLike[str] | None = None,
     options: Mapping[str, Any] | None = None,
     time_limit: float = 300.0,
     memory_limit: int = 8 << 30,
@@ -45,6 +53,9 @@ def check(
         target: A TVM target.
         reference: Output arrays by name to compare with; the native runtime is then not run.
         rtol, atol: Tolerances; None takes ones that fit dtype and size of the outputs.
+        judges: By output name, or ``*`` for all others, a judge such as ``"ulp:4"``.
+        plan: How inputs are made up where none are given.
+        bundles: A folder in which a failure leaves a bundle for ``forge replay``.
         options: Keyword arguments of the framework's loader.
         time_limit: Seconds after which the child is ended.
         memory_limit: Resident bytes above which the child is ended.
@@ -65,16 +76,20 @@ def check(
             "reference": reference,
             "rtol": rtol,
             "atol": atol,
+            "judges": judges,
+            "plan": plan,
             "options": options,
         }
         extra = [name for name, value in given.items() if value is not None]
         if extra:
             raise InvalidInput(f"a Case brings its own {', '.join(extra)}: set them there.")
         with WorkerPool(threads=model.threads) as pool:
-            return pool.submit(model, target).result()
+            return pool.submit(model, target, _bundling(bundles)).result()
     if reference is not None and not isinstance(inputs, Mapping):
         raise InvalidInput("reference needs inputs: the arrays that give these outputs.")
     AllClose(rtol, atol)
+    for text in (judges or {}).values():
+        parse_judge(text)
     framework = framework_of_model(model)
     arrays, loader_options = _inputs_and_options(framework.name, inputs, dict(options or {}))
     with tempfile.TemporaryDirectory(prefix="forge-model-") as folder:
@@ -89,17 +104,23 @@ def check(
             memory_limit=memory_limit,
             threads=threads,
             latency=latency,
+            judges=dict(judges or {}),
+            plan=plan or InputPlan(),
             reference_outputs=(reference,) if reference is not None else None,
         )
         with WorkerPool(threads=threads) as pool:
-            return pool.submit(case, target).result()
+            return pool.submit(case, target, _bundling(bundles)).result()
+
+
+def _bundling(folder: str | PathLike[str] | None) -> Bundling | None:
+    return None if folder is None else Bundling(Path(folder).resolve())
 
 
 def case_of_file(
     path: Path,
     *,
     framework: str | None = None,
-    inputs: Mapping[str, np.ndarray] | None = None,
+    samples: Sequence[Mapping[str, np.ndarray]] = (),
     options: Mapping[str, Any] | None = None,
     trust: bool = False,
     **fields: Any,
@@ -109,6 +130,8 @@ def case_of_file(
     Args:
         path: A model file, or a SavedModel folder.
         framework: Its framework, where the name does not say it.
+        samples: Sets of inputs, by name; values are made up where there are none.
+        options: Keyword arguments of the framework's loader.
         trust: Code inside the file may run.
         fields: Further fields of ``Case``.
 
@@ -119,7 +142,7 @@ def case_of_file(
     return Case(
         id=f"{found.name}/file/{path.name}",
         framework=found.name,
-        build=partial(_open, found.name, path.resolve(), trust, inputs, dict(options or {})),
+        build=partial(_open, found.name, path.resolve(), trust, samples, dict(options or {})),
         **fields,
     )
 
@@ -162,7 +185,13 @@ def _open(
     framework: str,
     path: Path,
     trust: bool,
-    inputs: Mapping[str, np.ndarray] | None,
+    samples: Sequence[Mapping[str, np.ndarray]],
     options: Mapping[str, Any],
 ) -> Sample:
-    return BuiltSample(framework_named(framework).open(path, trust=trust), inputs, options)
+    found = framework_named(framework)
+    model = found.open(path, trust=trust)
+    if not samples:
+        return BuiltSample(model, None, options)
+    names = [spec.name for spec in found.inputs(model, options)]
+    sets = [named(each, names) for each in samples]
+    return BuiltSample(model, sets[0], options, sets[1:])

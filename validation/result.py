@@ -9,14 +9,18 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from validation.judges.protocol import Comparison
-from validation.vocabulary import Reason, Stage, Status
+from validation.vocabulary import Blame, Reason, Stage, Status
 
-SCHEMA = 1
+SCHEMA = 2
 _FIGURES = (
     "max_absolute",
     "mean_absolute",
     "max_relative",
+    "mean_relative",
+    "max_ulp",
+    "mean_ulp",
     "needed_atol",
+    "needed_rtol",
     "worst_ours",
     "worst_reference",
 )
@@ -34,6 +38,10 @@ class CheckResult:
         stage: Where it ended; None when it passed.
         reason: Why it did not pass.
         message: The error, or what differs, in words.
+        blame: Whose fault a failure is, as far as it was measured; None where nothing failed.
+        evidence: What was measured to find the blame, a line a measurement.
+        notes: What a reader should know though it failed nothing, such as an output that does
+            not react to the inputs.
         comparisons: One an output and set of inputs.
         latency: Raw samples in seconds a call, under ``native`` and ``forge``.
         stage_seconds: Time spent in each stage.
@@ -42,7 +50,9 @@ class CheckResult:
         stderr: Last lines of what the worker wrote there.
         history: What loading did, a line a step.
         versions: Version by distribution, and the platform.
+        environment: The machine and the settings: processor, threads.
         expectation: Why the failure was expected, with its link.
+        bundle: The folder that replays this failure; empty where there is none.
     """
 
     id: str
@@ -52,6 +62,9 @@ class CheckResult:
     stage: Stage | None = None
     reason: Reason | None = None
     message: str = ""
+    blame: Blame | None = None
+    evidence: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     latency: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
@@ -60,13 +73,16 @@ class CheckResult:
     stderr: str = ""
     history: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
     expectation: str = ""
+    bundle: str = ""
 
     def __bool__(self) -> bool:
         return self.status is Status.PASS
 
     def __str__(self) -> str:
         where = f" at {self.stage.value}, {self.reason.value}" if self.stage and self.reason else ""
+        where += f", blame {self.blame.value}" if self.blame else ""
         message = f": {self.message}" if self.message else ""
         return f"{self.status.value}{where}  {self.id} ({self.target}){message}"
 
@@ -119,19 +135,27 @@ def from_json(line: str) -> CheckResult:
         raise ValueError(f"the row has schema {schema}, this Forge reads up to {SCHEMA}")
     try:
         record["status"] = Status(record["status"])
-        record["stage"] = Stage(record["stage"]) if record["stage"] else None
-        record["reason"] = Reason(record["reason"]) if record["reason"] else None
-        record["comparisons"] = tuple(_comparison(item) for item in record["comparisons"])
+        for name, words in (
+            ("stage", Stage),
+            ("reason", Reason),
+            ("blame", Blame),
+        ):
+            record[name] = words(record[name]) if record.get(name) else None
+        record["comparisons"] = tuple(map(_comparison, record["comparisons"]))
         record["latency"] = {side: tuple(s) for side, s in record["latency"].items()}
-        record["history"] = tuple(record["history"])
+        for name in ("history", "evidence", "notes"):
+            record[name] = tuple(record.get(name, ()))
         return CheckResult(**record)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"not a result row: {error}") from error
 
 
 def _comparison(item: dict[str, Any]) -> Comparison:
+    if "not_finite" in item:  # schema 1 did not tell NaN from infinity
+        ours, reference = item.pop("not_finite")
+        item["nan"] = (ours, reference)
     item["reason"] = Reason(item["reason"]) if item["reason"] else None
-    item["worst_index"] = tuple(item["worst_index"])
-    item["not_finite"] = tuple(item["not_finite"])
-    item.update({name: float(item[name]) for name in _FIGURES})
+    for name in ("worst_index", "nan", "infinite", "histogram", "notes"):
+        item[name] = tuple(item.get(name, getattr(Comparison, name)))
+    item.update({name: float(item[name]) for name in _FIGURES if name in item})
     return Comparison(**item)

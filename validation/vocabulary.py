@@ -54,6 +54,19 @@ class Reason(str, Enum):
     ENVIRONMENT_ERROR = "environment-error"
 
 
+class Blame(str, Enum):
+    """Whose fault it is that a cell did not pass, as far as it was measured."""
+
+    PREPARE = "prepare"
+    LOADER = "loader"
+    FOLD = "fold"
+    COMPILE = "compile"
+    REFERENCE = "reference"
+    INPUTS = "inputs"
+    ENVIRONMENT = "environment"
+    UNKNOWN = "unknown"
+
+
 WRONG = frozenset(
     {
         Reason.WRONG_VALUES,

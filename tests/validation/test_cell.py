@@ -57,7 +57,7 @@ class Fake:
         self.fail("load")
         stages.enter("fold")
         self.fail("fold")
-        return SimpleNamespace(compile=self.compile, history=self.history)
+        return SimpleNamespace(compile=self.compile, history=self.history, module=None)
 
     def compile(self, target: Any) -> Any:
         self.fail("compile")
@@ -72,6 +72,7 @@ class Fake:
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     fake = Fake()
     monkeypatch.setattr(cell, "framework_named", lambda name: fake)
+    monkeypatch.setattr("validation.judging.accumulations", lambda module: 1)
     return fake
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from validation.judges.protocol import Comparison
 from validation.result import CheckResult, from_json
-from validation.vocabulary import Reason, Stage, Status
+from validation.vocabulary import Blame, Reason, Stage, Status
 
 NAN, INFINITY = math.nan, math.inf
 
@@ -22,21 +22,29 @@ def full_row() -> CheckResult:
         Stage.COMPARE,
         Reason.WRONG_VALUES,
         "differs | in\nthe \u2028 middle, naïve 'quotes' \x00",
-        (
-            Comparison("y", "allclose", None, "", 0.5, 0.25, 0.1, 0.4, (1, 2), 1.5, 1.0, (0, 0)),
+        Blame.FOLD,
+        evidence=("folded IR against the IR before folding: DIFFERENT",),
+        notes=("input b changes no output",),
+        comparisons=(
             Comparison(
-                "z", "allclose", Reason.WRONG_VALUES, "m", INFINITY, 0.0, INFINITY, INFINITY,
-                (), NAN, -INFINITY, (3, 1),
+                "y", "allclose", None, "", 0.5, 0.25, 0.1, 0.05, 2.0, 1.0, 0.4, 0.3, (1, 2),
+                1.5, 1.0, (0, 0), (1, 1), (5, *[0] * 11), 1, ("against float64: 1e-7",),
+            ),
+            Comparison(
+                "z", "allclose", Reason.WRONG_VALUES, "m", INFINITY, 0.0, INFINITY, 0.0,
+                INFINITY, 0.0, INFINITY, INFINITY, (), NAN, -INFINITY, (3, 1),
             ),
         ),
-        {"native": (1e-3, 2e-3), "forge": (3e-3,)},
-        {"load": 0.5},
-        1 << 40,
-        "SIGSEGV",
-        "last words",
-        ("fold_constants: 2",),
-        {"numpy": "2"},
-        "why (link)",
+        latency={"native": (1e-3, 2e-3), "forge": (3e-3,)},
+        stage_seconds={"load": 0.5},
+        peak_memory=1 << 40,
+        signal="SIGSEGV",
+        stderr="last words",
+        history=("fold_constants: 2",),
+        versions={"numpy": "2"},
+        environment={"threads": "1"},
+        expectation="why (link)",
+        bundle="bundles/onnx--a--b",
     )  # fmt: skip
 
 
@@ -57,7 +65,7 @@ def test_a_row_is_one_line_of_strict_json() -> None:
         raise AssertionError(f"{word} is no JSON")
 
     record = json.loads(text, parse_constant=refuse)
-    assert record["schema"] == 1
+    assert record["schema"] == 2
     assert record["comparisons"][1]["worst_ours"] == "nan"
     assert (record["status"], record["stage"]) == ("FAIL", "compare")
 
@@ -69,7 +77,7 @@ def test_a_truncated_line(end: int) -> None:
 
 
 @pytest.mark.parametrize(("change", "text"), [
-    ({"schema": 2}, "schema 2"),
+    ({"schema": 3}, "schema 3"),
     ({"schema": "1"}, "schema is '1'"),
     ({"schema": None}, "schema is None"),
     ({"status": "FINE"}, "FINE"),
@@ -83,6 +91,24 @@ def test_other_records_are_refused(change: dict[str, Any], text: str) -> None:
     record = {**json.loads(full_row().to_json()), **change}
     with pytest.raises(ValueError, match=text):
         from_json(json.dumps(record))
+
+
+def test_a_row_of_schema_1_is_read() -> None:
+    text = (
+        '{"schema": 1, "id": "onnx/a/b", "framework": "onnx", "target": "llvm", "status": "FAIL", '
+        '"stage": "compare", "reason": "wrong-values", "message": "m", "comparisons": [{"output": '
+        '"y", "judge": "allclose", "reason": "wrong-values", "message": "m", "max_absolute": 0.5, '
+        '"mean_absolute": 0.25, "max_relative": 0.1, "needed_atol": "inf", "worst_index": [1], '
+        '"worst_ours": "nan", "worst_reference": 1.0, "not_finite": [2, 1]}], "latency": {}, '
+        '"stage_seconds": {}, "peak_memory": 0, "signal": "", "stderr": "", "history": [], '
+        '"versions": {}, "expectation": ""}'
+    )
+    row = from_json(text)
+    assert (row.status, row.reason, row.blame) == (Status.FAIL, Reason.WRONG_VALUES, None)
+    comparison = row.comparisons[0]
+    assert comparison.nan == (2, 1)
+    assert comparison.needed_atol == INFINITY
+    assert comparison.histogram == ()
 
 
 @pytest.mark.parametrize("text", ["[]", "3", "null", "{}", '"PASS"'])

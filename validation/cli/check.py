@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import math
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from validation.cli.input_arguments import (
+    add_input_arguments,
+    examples_of,
+    expected_of,
+    plan_of,
+)
+from validation.cli.judge_arguments import add_judge_arguments, judges_of
 from validation.cli.model_arguments import add_model_arguments
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from validation.case import Case
+    from validation.result import CheckResult
+    from validation.vocabulary import ExitCode
 
 
 def register(commands: Any) -> None:
@@ -19,16 +34,22 @@ def register(commands: Any) -> None:
     )
     add_model_arguments(parser)
     add_check_arguments(parser)
-    parser.add_argument("--inputs", type=Path, metavar="X.npz", help="input arrays by name")
+    add_input_arguments(parser)
+    add_judge_arguments(parser)
     parser.add_argument(
-        "--expected",
+        "--against",
         type=Path,
-        metavar="Y.npz",
-        help="outputs to compare with; no framework is run",
+        metavar="OTHER_MODEL",
+        help="check another way to the same model on the same inputs, and compare the outputs",
     )
-    parser.add_argument("--rtol", type=_tolerance, help="relative tolerance")
-    parser.add_argument("--atol", type=_tolerance, help="absolute tolerance")
-    parser.add_argument("--seed", type=_seed, default=0, help="seed of inputs that are made up")
+    parser.add_argument(
+        "--bundle",
+        type=Path,
+        nargs="?",
+        const=Path("forge-bundles"),
+        metavar="DIR",
+        help="leave a folder that replays a failure (default: forge-bundles)",
+    )
     parser.add_argument("--json", action="store_true", help="print the result row as JSON")
     parser.set_defaults(run=run)
 
@@ -42,45 +63,85 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check one file."""
-    from forge import InvalidInput
-    from validation.checking import case_of_file
-    from validation.cli.model_arguments import loader_options, read_arrays
+    from validation.bundles.running import Bundling
     from validation.isolation import WorkerPool
-    from validation.references import framework_of_path
-    from validation.report.summary import summarise
     from validation.requirements import require_checker
-    from validation.vocabulary import REFUSED, ExitCode
 
     require_checker()
-    if arguments.expected and not arguments.inputs:
-        raise InvalidInput("--expected needs --inputs: the arrays that give these outputs.")
-    framework = framework_of_path(arguments.model, arguments.framework).name
-    arrays = read_arrays(arguments.inputs) if arguments.inputs else None
-    expected = read_arrays(arguments.expected) if arguments.expected else None
-    case = case_of_file(
-        arguments.model,
-        framework=framework,
-        inputs=arrays,
-        options=loader_options(arguments, framework, arrays),
-        trust=arguments.trust,
-        rtol=arguments.rtol,
-        atol=arguments.atol,
-        seed=arguments.seed,
-        threads=arguments.threads,
-        latency=not arguments.no_latency,
-        reference_outputs=(expected,) if expected is not None else None,
-    )
+    case = _case(arguments)
+    if arguments.against:
+        return _run_against(arguments, case)
+    bundling = Bundling(arguments.bundle.resolve()) if arguments.bundle else None
     with WorkerPool(threads=arguments.threads) as pool:
-        row = pool.submit(case, arguments.target).result()
+        row = pool.submit(case, arguments.target, bundling).result()
     if arguments.json:
         print(row.to_json())
     else:
         from validation.report.terminal import print_row
 
         print_row(row)
-    if row.reason in REFUSED:
-        return ExitCode.BAD_INPUT
-    return summarise([row]).exit_code
+    return exit_code_of(row)
+
+
+def _case(arguments: argparse.Namespace) -> Case:
+    from validation.checking import case_of_file
+    from validation.cli.model_arguments import loader_options
+    from validation.references import framework_of_path
+
+    framework = framework_of_path(arguments.model, arguments.framework).name
+    plan, samples = plan_of(arguments), examples_of(arguments)
+    return case_of_file(
+        arguments.model,
+        framework=framework,
+        samples=samples,
+        options=loader_options(arguments, framework, samples[0] if samples else None),
+        trust=arguments.trust,
+        rtol=arguments.rtol,
+        atol=arguments.atol,
+        judges=judges_of(arguments),
+        plan=plan,
+        threads=arguments.threads,
+        latency=not arguments.no_latency,
+        reference_outputs=tuple(expected_of(arguments)) or None,
+    )
+
+
+def _run_against(arguments: argparse.Namespace, case: Case) -> int:
+    from validation.against import check_against
+    from validation.checking import case_of_file, options_of_arrays
+    from validation.references import framework_of_path
+    from validation.report.agreement import agreement_record, print_agreement
+    from validation.vocabulary import ExitCode
+
+    framework = framework_of_path(arguments.against).name
+
+    def other(inputs: Mapping[str, np.ndarray]) -> Case:
+        return case_of_file(
+            arguments.against,
+            options=options_of_arrays(framework, inputs),
+            trust=arguments.trust,
+            rtol=arguments.rtol,
+            atol=arguments.atol,
+            judges=case.judges,
+            threads=arguments.threads,
+            latency=not arguments.no_latency,
+        )
+
+    agreement = check_against(case, other, arguments.target)
+    if arguments.json:
+        print(json.dumps(agreement_record(agreement)))
+    else:
+        print_agreement(agreement)
+    codes = [exit_code_of(row) for row in (agreement.row, agreement.other) if row is not None]
+    return max(codes) or (ExitCode.PASSED if agreement else ExitCode.FAILED)
+
+
+def exit_code_of(row: CheckResult) -> ExitCode:
+    """Give the exit code for one checked model: what the loader refuses is bad input."""
+    from validation.report.summary import summarise
+    from validation.vocabulary import REFUSED, ExitCode
+
+    return ExitCode.BAD_INPUT if row.reason in REFUSED else summarise([row]).exit_code
 
 
 def positive(text: str) -> int:
@@ -92,20 +153,3 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
     return int(text)
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
-    return int(text)
-
-
-def _tolerance(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    # NaN and infinity would pass anything.
-    if not (math.isfinite(value) and value >= 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is no finite number of at least 0")
-    return value

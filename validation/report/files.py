@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 
 from forge import InvalidInput
+from forge.files import write_whole
 from forge.frameworks import require
-from forge.storage.archive import make_readable
 from validation import environment
 from validation.report import summary
 from validation.result import CheckResult, from_json
@@ -37,8 +35,8 @@ def write_report(rows: Sequence[CheckResult], stem: Path) -> tuple[Path, Path]:
         "summary": asdict(counts),
         "rows": [json.loads(row.to_json()) for row in rows],
     }
-    _write(data, json.dumps(record, indent=1))
-    _write(markdown, render_markdown(rows))
+    write_whole(data, json.dumps(record, indent=1))
+    write_whole(markdown, render_markdown(rows))
     return markdown, data
 
 
@@ -133,15 +131,3 @@ def _table_cell(value: object) -> str:
     ):
         text = text.replace(mark, written)
     return text
-
-
-def _write(path: Path, text: str) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        make_readable(temporary)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from forge.frameworks import require
+from validation.report.row_text import row_lines
 from validation.report.summary import by_framework, latency_ratio, milliseconds, summarise
 from validation.result import CheckResult
-from validation.vocabulary import Reason, Status
+from validation.vocabulary import Status
 
 _COLOURS = {
     Status.PASS: "green",
@@ -61,7 +61,8 @@ def print_table(rows: Sequence[CheckResult]) -> None:
     console.print(table)
     for row in rows:
         if row.status is not Status.PASS:
-            text = f"{row.status.value} {row.id}: {row.message}"
+            blamed = f" [blame {row.blame.value}]" if row.blame else ""
+            text = f"{row.status.value} {row.id}{blamed}: {row.message}"
             if row.expectation and row.status is Status.XFAIL:
                 text += f"; expected: {row.expectation}"
             console.print(text, markup=False, style="bold")
@@ -78,25 +79,7 @@ def print_row(row: CheckResult) -> None:
     where = f" at {row.stage.value}, {row.reason.value}" if row.stage and row.reason else ""
     console.print(f"[bold {colour}]{row.status.value}[/]{where}", end="  ", highlight=False)
     console.print(row.id, markup=False, highlight=False)
-    lines = [row.message] if row.message else []
-    for c in row.comparisons:
-        line = f"output {c.output}: {'same' if c else c.message}"
-        if c.reason in (None, Reason.WRONG_VALUES):
-            line += f"; max abs {c.max_absolute:.3g}, max rel {c.max_relative:.3g}"
-            if math.isfinite(c.needed_atol):
-                line += f", would pass at atol={c.needed_atol:.3g}"
-            line += f"; {c.judge}"
-        lines.append(line)
-    lines += [f"loading: {step}" for step in row.history]
-    ratio = latency_ratio(row)
-    if ratio is not None:
-        native, forge = milliseconds(row, "native"), milliseconds(row, "forge")
-        lines.append(
-            f"latency: native {native:.3f} ms, Forge {forge:.3f} ms, {ratio:.2f} times native"
-        )
-    if row.stderr and not row.comparisons:
-        lines.append(f"the worker's last words:\n{row.stderr}")
-    for line in lines:
+    for line in row_lines(row):
         console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
 
 

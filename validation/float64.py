@@ -1,0 +1,62 @@
+"""Run a model in float64, to know how far from the truth reference and Forge each are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from validation.blame.evaluation import CannotEvaluateError, evaluate_module
+from validation.judges.protocol import Float64Run
+from validation.references.arbiters import float64_run
+from validation.references.protocol import Arrays
+from validation.trial import Trial, copies
+
+
+class Float64Runs:
+    """Float64 results of a cell's model, computed when they are asked for.
+
+    The model's own framework, or another implementation of it, computes them where one can; else
+    Forge's own IR is evaluated, which is not independent and marked so.
+
+    Args:
+        trial: A cell that has been loaded.
+    """
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial = trial
+        self._results: dict[int, tuple[Arrays, str, bool] | None] = {}
+
+    def output(self, sample: int, name: str) -> Float64Run | None:
+        """Give one output of one sample; None where no float64 run can be made."""
+        if sample not in self._results:
+            inputs = self._trial.inputs[sample]
+            self._results[sample] = self._independent(inputs) or self._evaluated(inputs)
+        result = self._results[sample]
+        if result is None or name not in result[0]:
+            return None
+        arrays, source, independent = result
+        array = np.asarray(arrays[name])
+        if array.dtype.kind not in "fc":
+            return None
+        return Float64Run(array.astype(np.float64), source, independent)
+
+    def _independent(self, inputs: Mapping[str, np.ndarray]) -> tuple[Arrays, str, bool] | None:
+        trial = self._trial
+        sample = trial.built
+        found = float64_run(trial.framework.name, sample.model, sample.options, trial.case.threads)
+        if found.arbiter is None:
+            return None
+        try:
+            session = found.arbiter.start()
+            return session(copies(inputs)), found.arbiter.name, True
+        except Exception:
+            return None
+
+    def _evaluated(self, inputs: Mapping[str, np.ndarray]) -> tuple[Arrays, str, bool] | None:
+        try:
+            ir = self._trial.loaded
+            result = evaluate_module(ir, ir.module, inputs, np.dtype(np.float64))
+        except CannotEvaluateError:
+            return None
+        return result, "Forge's own IR, evaluated in float64", False
