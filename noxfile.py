@@ -65,6 +65,20 @@ def bench_import(session: nox.Session) -> None:
     session.run("python", "benchmarks/import_time.py")
 
 
+@nox.session(default=False)
+def mutation(session: nox.Session) -> None:
+    """Put faults into zoo models at every stage, and count which are found and rightly blamed."""
+    install(session, "all", groups=("mutation",))
+    session.run("python", "-m", "benchmarks.mutation", *session.posargs)
+
+
+@nox.session(default=False)
+def fuzz(session: nox.Session) -> None:
+    """Feed 20,000 damaged model files to everything that reads one."""
+    install(session, "all", groups=("tests",))
+    session.run("python", "-m", "fuzzing", *session.posargs)
+
+
 def _register(framework: str) -> None:
     @nox.session(name=framework, default=False, tags=["frameworks"])
     def check_one(session: nox.Session) -> None:
