@@ -25,9 +25,8 @@ def register(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load, compile and write."""
-    from validation.cli.loading import load_file
+    from validation.cli.loading import compile_file
 
-    executable = load_file(arguments).compile(arguments.target, arguments.opt)
-    executable.export_library(arguments.output)
+    compile_file(arguments, arguments.output)
     print(f"wrote {arguments.output}")
     return 0

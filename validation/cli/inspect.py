@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
 from typing import Any
 
 from validation.cli.model_arguments import add_model_arguments
@@ -27,32 +26,25 @@ def register(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load and print."""
-    from validation.cli.loading import load_file
+    from forge import TensorSpec
+    from validation.cli.loading import describe_file
 
-    ir = load_file(arguments)
+    record = describe_file(arguments, arguments.script)
     if arguments.json:
-        record = {
-            "inputs": [asdict(spec) for spec in ir.inputs],
-            "outputs": [asdict(spec) for spec in ir.outputs],
-            "operators": dict(ir.operators.most_common()),
-            "history": [asdict(step) for step in ir.history],
-        }
-        if arguments.script:
-            record["script"] = ir.script()
         print(json.dumps(record, indent=1))
         return 0
-    for label, specs in (("inputs", ir.inputs), ("outputs", ir.outputs)):
+    for label in ("inputs", "outputs"):
         print(label)
-        for spec in specs:
-            print(f"  {spec}")
+        for spec in record[label]:
+            print(f"  {TensorSpec(spec['name'], tuple(spec['shape']), spec['dtype'])}")
     print("operators")
-    for name, count in ir.operators.most_common():
+    for name, count in record["operators"].items():
         print(f"  {count:5d}  {name}")
     print("history")
-    for step in ir.history:
-        print(f"  {step.name}: {step.count} ({step.reason})")
-        for detail in step.details:
+    for step in record["history"]:
+        print(f"  {step['name']}: {step['count']} ({step['reason']})")
+        for detail in step["details"]:
             print(f"    {detail}")
     if arguments.script:
-        print(ir.script())
+        print(record["script"])
     return 0

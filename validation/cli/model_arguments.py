@@ -68,23 +68,10 @@ def parse_input(text: str) -> InputShape:
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Read arrays by name from an ``.npz`` file, executing nothing in it.
+    """Read a file of arrays; see ``validation.inputs.examples``, which needs numpy."""
+    from validation.inputs import examples
 
-    Raises:
-        InvalidInput: It is missing, no such file, or holds Python objects.
-    """
-    import numpy as np
-
-    from forge import InvalidInput
-
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except Exception as error:  # each of numpy, zipfile, zlib and ast has errors of its own
-        raise InvalidInput(
-            f"{str(path)!r} cannot be read as named arrays: {error}",
-            hint="write it with numpy.savez(path, input0=array, …)",
-        ) from error
+    return examples.read_arrays(path)
 
 
 def loader_options(

@@ -8,11 +8,13 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from validation.isolation.system import last_lines, signal_name
 from validation.vocabulary import Stage
 
 # TensorFlow has a server of its own: it is the largest import, and the others do without it.
@@ -31,7 +33,6 @@ _THREAD_VARIABLES = (
     "TVM_NUM_THREADS",
     "TF_NUM_INTRAOP_THREADS",
 )
-_START_SECONDS = 180.0
 
 
 def modules_for(framework: str) -> tuple[str, ...]:
@@ -43,12 +44,26 @@ class ServerDiedError(Exception):
     """The server process ended, or did not start.
 
     Attributes:
-        stage: Where the cell was; None when it had not begun.
+        stage: Where the cell was.
+        module: What the server was importing, where it came no further.
+        signal: Name of the signal that ended it.
+        stderr: Last lines of what it, or the cell, wrote there.
     """
 
-    def __init__(self, message: str, stage: Stage | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        stage: Stage = Stage.ENVIRONMENT,
+        *,
+        module: str = "",
+        signal: str = "",
+        stderr: str = "",
+    ) -> None:
         super().__init__(message)
         self.stage = stage
+        self.module = module
+        self.signal = signal
+        self.stderr = stderr
 
 
 @dataclass
@@ -68,13 +83,20 @@ class Server:
     Args:
         modules: What it imports before it forks.
         threads: Threads that runtimes in its children use.
+        folder: Where it keeps what it writes on standard error; it must exist.
+        start_seconds: How long importing may take.
     """
 
-    def __init__(self, modules: tuple[str, ...], threads: int) -> None:
+    def __init__(
+        self, modules: tuple[str, ...], threads: int, folder: Path, start_seconds: float = 180.0
+    ) -> None:
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
         self._ready = threading.Event()
         self._over = False
+        self._importing = ""
+        self._started = False
+        self._start_seconds = start_seconds
         # The child's path is ours, with our own folder first: a user's folder may hold packages
         # that are named as ours are.
         path = [str(Path(__file__).resolve().parents[2]), *map(_absolute, sys.path)]
@@ -82,13 +104,17 @@ class Server:
             f"import sys; sys.path[:] = {path!r}; "
             f"from validation.isolation.server import serve; serve({list(modules)!r})"
         )
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", bootstrap],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=_environment(threads),
-            start_new_session=True,
-        )
+        handle, name = tempfile.mkstemp(dir=folder, prefix="server-", suffix=".stderr")
+        self._stderr = Path(name)
+        with os.fdopen(handle, "wb") as stderr:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", bootstrap],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                env=_environment(threads),
+                start_new_session=True,
+            )
         self._listener = threading.Thread(target=self._listen, daemon=True, name="server-replies")
         self._listener.start()
 
@@ -100,17 +126,30 @@ class Server:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def signal(self) -> str:
+        """The signal that ended the process; empty while it runs, or where it exited."""
+        code = self._process.poll()
+        return signal_name(-code) if code is not None and code < 0 else ""
+
+    @property
+    def end_in_words(self) -> str:
+        """Say what ended the process."""
+        code = self._process.poll()
+        if code is None:
+            return ""
+        return f" by {self.signal}" if self.signal else f" (exit code {code})"
+
     def start(self, folder: Path) -> Job:
         """Have a child do the job of a folder, once the server has imported its modules.
 
         Raises:
             ServerDiedError: The server did not start, or ended before the child started.
         """
-        if not self._ready.wait(_START_SECONDS) or not self.alive:
+        in_time = self._ready.wait(self._start_seconds)
+        if not in_time or not self.alive:
             self.close()
-            raise ServerDiedError(
-                "the worker server did not start; its messages stand on standard error"
-            )
+            raise self._unstarted(in_time)
         job = Job(str(folder))
         stream = self._process.stdin
         assert stream is not None
@@ -125,8 +164,23 @@ class Server:
                 raise ServerDiedError(f"the worker server ended: {error}") from error
         job.started.wait()
         if not job.pid:
-            raise ServerDiedError("the worker server ended")
+            raise ServerDiedError(f"the worker server ended{self.end_in_words}")
         return job
+
+    def _unstarted(self, in_time: bool) -> ServerDiedError:
+        if self._started:
+            return ServerDiedError(f"the worker server ended{self.end_in_words}")
+        stderr = last_lines(self._stderr)
+        if not self._importing:
+            message = f"the worker server did not start{self.end_in_words}"
+            return ServerDiedError(message, signal=self.signal, stderr=stderr)
+        how = f"ended it{self.end_in_words}" if in_time else f"took over {self._start_seconds:g} s"
+        return ServerDiedError(
+            f"the worker server is without {self._importing}: importing it {how}",
+            module=self._importing,
+            signal=self.signal,
+            stderr=stderr,
+        )
 
     def end(self, job: Job) -> None:
         """Kill a child and its process group, and wait for it to be gone."""
@@ -168,7 +222,11 @@ class Server:
         self._ready.set()
 
     def _take(self, record: dict[str, Any]) -> None:
+        if "importing" in record:
+            self._importing = record["importing"]
+            return
         if "ready" in record:
+            self._started = True
             self._ready.set()
             return
         with self._lock:

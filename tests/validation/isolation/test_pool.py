@@ -151,7 +151,7 @@ class TestTheEnd:
         def refuse(*arguments: Any, **named: Any) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("validation.isolation.pool._write_job", refuse)
+        monkeypatch.setattr("validation.isolation.pool.write_job", refuse)
         row = light_pool.submit(good, "llvm").result(60)
         assert verdict(row) == (Status.FAIL, Stage.ENVIRONMENT, Reason.DISK_FULL)
 

@@ -24,8 +24,8 @@ from validation.result import from_json
 
 
 @pytest.fixture
-def server(tools: SimpleNamespace) -> Iterator[Server]:
-    server = Server(tools.LIGHT_SERVER, threads=3)
+def server(tools: SimpleNamespace, tmp_path: Path) -> Iterator[Server]:
+    server = Server(tools.LIGHT_SERVER, 3, tmp_path)
     yield server
     server.close()
 
@@ -38,7 +38,7 @@ def folder_for(tmp_path: Path, tools: SimpleNamespace) -> Any:
         folder = tmp_path / name
         folder.mkdir()
         case = tools.make_case("onnx/a/b", build)
-        (folder / JOB).write_bytes(cloudpickle.dumps((case, "llvm"), pickle.HIGHEST_PROTOCOL))
+        (folder / JOB).write_bytes(cloudpickle.dumps((case, "llvm", None), pickle.HIGHEST_PROTOCOL))
         return folder
 
     return folder_for
@@ -74,7 +74,7 @@ def test_a_job_writes_its_row_and_its_stage(server: Server, folder_for: Any, too
     folder = folder_for(tools.light_build())
     assert finished(server.start(folder)).exit_code == 0
     assert from_json((folder / ROW).read_text())
-    assert (folder / STAGE).read_text() == "compare"
+    assert (folder / STAGE).read_text().strip() == "compare"
     assert sorted(path.name for path in folder.iterdir()) == sorted(
         [JOB, ROW, STAGE, "scratch", "stdout", "stderr"]
     )
@@ -186,7 +186,7 @@ def test_a_module_that_cannot_be_imported_is_the_cell_s_matter(
     (tmp_path / "noisy_module.py").write_text("print('{\"job\": 1}')")
     monkeypatch.syspath_prepend(str(tmp_path))
     modules = ("nothing_of_that_name", "broken_module", "noisy_module", "validation.cell")
-    server = Server(modules, 1)
+    server = Server(modules, 1, tmp_path)
     try:
         assert finished(server.start(folder_for(tools.light_build()))).exit_code == 0
     finally:
@@ -198,9 +198,10 @@ def test_a_server_that_crashes_while_it_imports(
 ) -> None:
     (tmp_path / "deadly_module.py").write_text("import os; os.abort()")
     monkeypatch.syspath_prepend(str(tmp_path))
-    server = Server(("deadly_module",), 1)
-    with pytest.raises(ServerDiedError, match="did not start"):
+    server = Server(("deadly_module",), 1, tmp_path)
+    with pytest.raises(ServerDiedError, match="without deadly_module") as caught:
         server.start(folder_for(sleeping()))
+    assert (caught.value.module, caught.value.signal) == ("deadly_module", "SIGABRT")
     assert gone(server.pid)
 
 
@@ -211,7 +212,7 @@ def test_our_own_packages_come_first(
     (tmp_path / "validation" / "__init__.py").write_text("raise RuntimeError('the wrong one')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", str(tmp_path), *sys.path])
-    server = Server(tools.LIGHT_SERVER, 1)
+    server = Server(tools.LIGHT_SERVER, 1, tmp_path)
     try:
         assert finished(server.start(folder_for(tools.light_build()))).exit_code == 0
     finally:
