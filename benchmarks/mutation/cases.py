@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.mutation.output_faults import in_outputs
 from benchmarks.mutation.seams import Fault, plant, with_inputs
 from validation.case import Case
 from validation.references import framework_named
@@ -73,14 +74,14 @@ def _build_faulty(build: Any, framework_name: str, seam: str, seed: int, file: P
     framework = framework_named(framework_name)
     sample = with_inputs(sample, sample.inputs)
     native = framework.session(sample.model, sample.options, 1)
-    reference = list(native({n: np.array(a) for n, a in sample.inputs.items()}).values())
+    native_outputs = native({n: np.array(a) for n, a in sample.inputs.items()})
+    reference = list(native_outputs.values())
     clean = framework.load(sample.model, {**sample.options, "keep_unfolded": True})
     truth = _evaluated(clean, clean.unfolded, sample.inputs)
     fault = Fault(seam, seed)
-    plant(fault, sample, framework)
+    plant(fault)
     if seam == "reference":
-        session = framework.session(sample.model, sample.options, 1)
-        moved = list(session({n: np.array(a) for n, a in sample.inputs.items()}).values())
+        moved: list[np.ndarray] | None = list(in_outputs(native_outputs, fault.kind).values())
         base: list[np.ndarray] | None = reference
     else:
         ir = framework.load(sample.model, dict(sample.options))

@@ -7,7 +7,7 @@ What holds for all operators:
 * Integers, bools, comparisons, movement and + − × ÷ √ are exact bit for bit, in the program's
   dtype. Integers wrap around; a division by zero has no value.
 * Everything else is computed in float64 and rounded once to the result's dtype, bfloat16 and
-  float16 too; so it is closer to the truth than compiled code, never equal to it by chance.
+  float16 too; so it is as close to the truth as that dtype allows, closer than compiled code.
 * Given a width, every float is of that width: weights, inputs, and all between them.
 * NaN propagates, as IEEE 754 and the frameworks have it: through maximum, minimum, relu, clip,
   sign and pooling. An order or an extreme's position among NaN has no value.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from forge import IRModule
+from forge import InvalidInput, IRModule
 from validation.references.protocol import Arrays
 
 
@@ -54,7 +54,7 @@ def evaluate_module(
         )
     try:
         result = evaluate_function(module, arrays, width=width)
-    except NotEvaluable as error:
+    except (NotEvaluable, InvalidInput) as error:
         raise CannotEvaluateError(str(error)) from error
     except MemoryError as error:
         raise CannotEvaluateError("not enough memory") from error
