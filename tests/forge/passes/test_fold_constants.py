@@ -158,7 +158,7 @@ def test_tuples_are_looked_through(module_of: Any) -> None:
     assert returned(folded)[0].tolist() == [3.0, 4.0, 3.0, 4.0]
 
 
-def test_an_unknown_operator_is_named() -> None:
+def test_an_unknown_operator_is_named(module_of: Any) -> None:
     chances, sample = constant(np.ones((1, 1), "float32")), constant(np.zeros((1, 1), "int64"))
     module = module_of(lambda b, _: b.emit(op.multinomial_from_uniform(chances, chances, sample)))
     folded, step = fold_constants(module)
