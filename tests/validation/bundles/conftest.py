@@ -17,6 +17,8 @@ from validation.case import BuiltSample, Case
 from validation.cell import run_cell
 from validation.references import framework_named
 from validation.result import CheckResult
+from validation.trial import Trial
+from validation.vocabulary import Reason, Stage
 
 X = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
 
@@ -38,6 +40,19 @@ class DirectPool:
             return row
 
         return SimpleNamespace(result=result)
+
+
+class FakeIR:
+    """What a loader gives, as far as a bundle needs it."""
+
+    inputs = outputs = history = ()
+
+    def __init__(self, size: int = 1000) -> None:
+        self.size = size
+        self.unfolded: Any = None
+
+    def save(self, path: Path) -> None:
+        path.write_bytes(b"i" * self.size)
 
 
 def expecting_too_much(
@@ -91,6 +106,7 @@ def bundling() -> SimpleNamespace:
     """Give the helpers above: under importlib mode a conftest cannot be imported by name."""
     return SimpleNamespace(
         DirectPool=DirectPool,
+        FakeIR=FakeIR,
         X=X,
         contents=contents,
         edit_manifest=edit_manifest,
@@ -98,6 +114,31 @@ def bundling() -> SimpleNamespace:
         same_arrays=same_arrays,
         write=write,
     )
+
+
+@pytest.fixture
+def trial(tools: SimpleNamespace) -> Trial:
+    """Give a cell that came to its end: 1200 bytes an array, a small model, and an IR."""
+    arrays = [{"x": np.full(300, n, np.float32)} for n in range(3)]
+    sample = BuiltSample(tools.onnx_model(), arrays[0], {"opset": 13}, arrays[1:])
+    framework = framework_named("onnx")
+    trial = Trial(Case("onnx/a/b", "onnx", lambda: sample), "llvm", framework, sample, arrays)
+    trial.references = [{"y": np.ones(300, np.float32)} for _ in range(3)]
+    trial.ours = [{"y": np.zeros(300, np.float32)} for _ in range(3)]
+    trial.ir = FakeIR()  # type: ignore[assignment]
+    return trial
+
+
+@pytest.fixture
+def row(tools: SimpleNamespace) -> CheckResult:
+    made: CheckResult = tools.failed_row(
+        Stage.COMPARE,
+        Reason.WRONG_VALUES,
+        message="output y differs \udc80",
+        stderr="last words",
+        versions={"python": "3", "onnx": "1"},
+    )
+    return made
 
 
 @pytest.fixture

@@ -189,7 +189,7 @@ def test_a_pickle_that_cannot_be_opened_here(bundle: Path, bundling: SimpleNames
         read_bundle(bundle).case(trust=True)
 
 
-@settings(max_examples=6000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_change_of_the_manifest_is_one_error(bundle_source: Path, data: st.DataObject) -> None:
     """Change a bundle's manifest at a place that hypothesis chooses; files are not touched."""

@@ -84,15 +84,16 @@ def test_needed_tolerances_pass_when_they_are_used(
         assert result.needed_atol > atol or result.needed_rtol > rtol
 
 
-@given(pair=pairs(DTYPES), rtol=st.floats(0, 10), atol=st.floats(0, 1e6))
+@given(pair=pairs(DTYPES), rtol=st.floats(0, 10))
 def test_a_smaller_tolerance_than_needed_does_not_pass(
-    pair: tuple[np.ndarray, np.ndarray], rtol: float, atol: float
+    pair: tuple[np.ndarray, np.ndarray], rtol: float
 ) -> None:
-    result = figures(*pair, rtol=rtol, atol=atol)
+    result = figures(*pair, rtol=rtol)
     if result.needed_atol > 1e-300:
-        assert not figures(*pair, rtol=rtol, atol=min(result.needed_atol, 1e308) * (1 - 1e-9))
+        smaller = min(result.needed_atol, 1e308) * (1 - 1e-9)
+        assert not figures(*pair, rtol=rtol, atol=smaller)
     if result.needed_rtol > 1e-300:
-        assert not figures(*pair, rtol=min(result.needed_rtol, 1e308) * (1 - 1e-9), atol=atol)
+        assert not figures(*pair, rtol=min(result.needed_rtol, 1e308) * (1 - 1e-9))
 
 
 @given(pair=pairs(DTYPES, finite=False))
