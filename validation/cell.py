@@ -73,6 +73,7 @@ def run_cell(
     enter: EnterStage = lambda stage: None,
     keep: Keep = lambda row: None,
     finish: Finish = lambda trial, row: row,
+    framework: Framework | None = None,
 ) -> CheckResult:
     """Check one case for one target.
 
@@ -83,6 +84,7 @@ def run_cell(
         keep: Called with a row that already holds the verdict, before something that may end
             this process is done to explain it: that row counts if no better one follows.
         finish: Called last, with all that the cell made and its row; gives the row to return.
+        framework: What stands in for the case's framework, as when a stored IR is its model.
 
     Returns:
         The row. Python errors of any stage are verdicts in it, never raised.
@@ -98,7 +100,7 @@ def run_cell(
     trial: Trial | None = None
     try:
         clock.enter(Stage.ENVIRONMENT)
-        framework = framework_named(case.framework)
+        framework = framework or framework_named(case.framework)
         row = row.changed(versions=environment.versions(framework.packages))
         trial = Trial(case, target, framework)
         row = _run_stages(trial, clock, row, keep)
@@ -242,7 +244,8 @@ def _vacuous_parts(trial: Trial) -> tuple[str, ...]:
     if trial.session is None:
         return ()
     seed = trial.case.plan.seed
-    reaction = does_not_react(trial.session, trial.inputs[0], trial.references[0], seed)
+    first, *others = trial.references
+    reaction = does_not_react(trial.session, trial.inputs[0], first, seed, others)
     if reaction.vacuous:
         raise _EndedError(Status.FAIL, Reason.VACUOUS, f"{reaction.vacuous}; give other inputs")
     return reaction.notes

@@ -5,12 +5,16 @@ from __future__ import annotations
 import concurrent.futures
 import importlib.util
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
+from forge import InvalidInput
+from validation import environment
 from validation.case import Case
-from validation.expectations import Expectation, apply_expectations
+from validation.expectations import Expectation, apply_expectations, as_measured
 from validation.isolation import WorkerPool
+from validation.isolation.pool import Runner
+from validation.references import framework_named
+from validation.row_file import RowFile
 from validation.result import CheckResult
 from validation.vocabulary import Reason, Stage, Status
 from validation.zoos import ZooEntry
@@ -37,6 +41,7 @@ def case_of_entry(entry: ZooEntry, **fields: Any) -> Case:
         build=entry.build,
         rtol=entry.rtol,
         atol=entry.atol,
+        judges=getattr(entry, "judges", {}),
         **fields,
     )
 
@@ -50,8 +55,9 @@ def run_matrix(
     latency: bool = True,
     memory_limit: int = 8 << 30,
     expectations: Sequence[Expectation] = (),
-    results_file: Path | None = None,
+    rows_file: RowFile | None = None,
     progress: Progress = lambda row: None,
+    run: Runner | None = None,
 ) -> list[CheckResult]:
     """Check entries, each in a child process.
 
@@ -63,13 +69,18 @@ def run_matrix(
         latency: Measure latencies.
         memory_limit: Resident bytes above which a cell is ended.
         expectations: Known failures.
-        results_file: A row for each planned cell, SKIP, is appended to it at the start, and each
-            finished row at once.
+        rows_file: A row for each planned cell, SKIP, is written to it at the start, and each
+            finished row at once. Cells that it holds already, finished in the same environment,
+            are not run again.
         progress: Called with each finished row.
+        run: What runs a cell in its child, as ``WorkerPool.submit`` takes it.
 
     Returns:
         One row an entry, in the order of ``entries``. Entries whose framework is not installed
         are SKIP.
+
+    Raises:
+        RowFileError: A row cannot be written; the run ends.
     """
     fields: dict[str, Any] = {"threads": threads, "latency": latency, "memory_limit": memory_limit}
     cases = [case_of_entry(entry, **fields) for entry in entries]
@@ -77,26 +88,50 @@ def run_matrix(
 
     def finish(row: CheckResult) -> None:
         row = apply_expectations(row, expectations)
+        if rows_file is not None:
+            rows_file.append(row)
         rows[row.id] = row
-        if results_file is not None:
-            with open(results_file, "a", encoding="utf-8") as stream:
-                stream.write(row.to_json() + "\n")
         progress(row)
 
-    if results_file is not None:
-        with open(results_file, "a", encoding="utf-8") as stream:
-            stream.writelines(_planned(case, target).to_json() + "\n" for case in cases)
+    done = {} if rows_file is None else rows_file.rows
+    planned = []
+    for case in cases:
+        earlier = done.get((case.id, str(target)))
+        if earlier is not None and is_reusable(earlier, case):
+            rows[case.id] = apply_expectations(as_measured(earlier), expectations)
+            progress(rows[case.id])
+        else:
+            planned.append(case)
+    if rows_file is not None and planned:
+        rows_file.append(*(_planned(case, target) for case in planned))
     with WorkerPool(jobs, threads) as pool:
         pending = []
-        for case in cases:
+        for case in planned:
             missing = missing_modules(case.framework)
             if missing:
                 finish(_skipped(case, target, missing))
             else:
-                pending.append(pool.submit(case, target))
+                pending.append(pool.submit(case, target, run))
         for future in concurrent.futures.as_completed(pending):
             finish(future.result())
     return [rows[case.id] for case in cases]
+
+
+def is_reusable(row: CheckResult, case: Case) -> bool:
+    """Tell whether a row on disk is what this case would give here: finished, and measured so.
+
+    Versions of Forge, TVM, the framework, Python and the platform must be those at hand, and so
+    must the number of threads. A cell that was skipped is tried again.
+    """
+    if row.status is Status.SKIP or row.environment.get("threads") != str(case.threads):
+        return False
+    if case.latency and row.status is Status.PASS and not row.latency:
+        return False
+    try:
+        packages = framework_named(case.framework).packages
+    except InvalidInput:
+        return False
+    return dict(row.versions) == environment.versions(packages)
 
 
 def missing_modules(framework: str) -> tuple[str, ...]:

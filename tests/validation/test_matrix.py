@@ -12,6 +12,7 @@ from validation.expectations import Expectation
 from validation.matrix import case_of_entry, missing_modules, run_matrix
 from validation.report.files import read_rows
 from validation.result import CheckResult, from_json
+from validation.row_file import RowFile
 from validation.vocabulary import Reason, Stage, Status
 
 
@@ -49,14 +50,15 @@ class TestRun:
         ]
         seen: list[CheckResult] = []
         file = tmp_path / "rows.jsonl"
-        rows = run_matrix(
-            entries,
-            jobs=2,
-            latency=False,
-            expectations=known,
-            results_file=file,
-            progress=seen.append,
-        )
+        with RowFile(file) as rows_file:
+            rows = run_matrix(
+                entries,
+                jobs=2,
+                latency=False,
+                expectations=known,
+                rows_file=rows_file,
+                progress=seen.append,
+            )
         handle.close()
         assert [(row.id, row.status) for row in rows] == [
             ("onnx/a/good", Status.PASS),
@@ -149,7 +151,72 @@ def test_what_was_planned_is_on_disk_before_it_is_done(tmp_path: Path) -> None:
         id="onnx/a/b", framework="onnx", build=build, rtol=None, atol=None, time_limit=None
     )
     file = tmp_path / "rows.jsonl"
-    run_matrix([entry], results_file=file, latency=False)
+    with RowFile(file) as rows_file:
+        run_matrix([entry], rows_file=rows_file, latency=False)
     planned, finished = (from_json(line) for line in file.read_text().splitlines())
     assert (planned.id, planned.status) == ("onnx/a/b", Status.SKIP)
     assert (finished.status, finished.reason) == (Status.FAIL, Reason.CRASH)
+
+
+class TestResume:
+    def run(self, file: Path, entries: list[Any], **fields: Any) -> list[CheckResult]:
+        with RowFile(file, resume=True) as rows_file:
+            return run_matrix(entries, rows_file=rows_file, latency=False, **fields)
+
+    def entries(self, tools: SimpleNamespace, folder: Path) -> list[Any]:
+        """Make entries that leave a mark each time they are built."""
+
+        def make(name: str) -> Any:
+            inner, mark = tools.light_build(), str(folder / name)
+
+            def build() -> Any:
+                with open(mark, "a") as stream:
+                    stream.write("x")
+                return inner()
+
+            return tools.FakeEntry(f"onnx/a/{name}", build)
+
+        return [make(name) for name in ("one", "two", "three")]
+
+    def built(self, folder: Path) -> list[int]:
+        names = ("one", "two", "three")
+        return [len((folder / n).read_text()) if (folder / n).exists() else 0 for n in names]
+
+    def test_what_is_finished_is_not_run_again(
+        self, light_servers: None, tools: SimpleNamespace, tmp_path: Path
+    ) -> None:
+        entries, file = self.entries(tools, tmp_path), tmp_path / "rows.jsonl"
+        first = self.run(file, entries[:2])
+        lines = file.read_text().splitlines(keepends=True)
+        # As a kill leaves it: three cells planned, one finished, one row torn.
+        file.write_text("".join([*lines[:3], lines[3][:40]]))
+        rows = self.run(file, entries)
+        assert [row.status for row in rows] == [Status.PASS] * 3
+        assert rows[0] == first[0]
+        assert self.built(tmp_path) == [1, 2, 1]
+        assert self.run(file, entries) == rows
+        assert self.built(tmp_path) == [1, 2, 1]
+
+    @pytest.mark.parametrize("change", [
+        {"versions": {"numpy": "0.1"}},
+        {"environment": {"threads": "7"}},
+        {"status": Status.SKIP, "stage": Stage.BUILD, "reason": Reason.ENVIRONMENT_ERROR},
+    ])  # fmt: skip
+    def test_rows_of_another_environment_are_run_again(
+        self, light_servers: None, tools: SimpleNamespace, tmp_path: Path, change: dict[str, Any]
+    ) -> None:
+        entries, file = self.entries(tools, tmp_path)[:1], tmp_path / "rows.jsonl"
+        (row,) = self.run(file, entries)
+        file.write_text(row.changed(**change).to_json() + "\n")
+        assert [row.status for row in self.run(file, entries)] == [Status.PASS]
+        assert self.built(tmp_path) == [2, 0, 0]
+
+    def test_expectations_are_applied_anew(
+        self, light_servers: None, tools: SimpleNamespace, tmp_path: Path
+    ) -> None:
+        entries, file = self.entries(tools, tmp_path)[:1], tmp_path / "rows.jsonl"
+        self.run(file, entries)
+        known = [Expectation("onnx/a/*", Stage.RUN, Reason.CRASH, "why", "link")]
+        assert [r.status for r in self.run(file, entries, expectations=known)] == [Status.XPASS]
+        assert [r.status for r in self.run(file, entries)] == [Status.PASS]
+        assert self.built(tmp_path) == [1, 0, 0]

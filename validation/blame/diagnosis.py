@@ -107,7 +107,11 @@ class _Diagnosis:
         return Blame.REFERENCE if wrong else Blame.UNKNOWN
 
     def _loader_or_reference(self, unfolded: Arrays) -> Blame:
-        blame = verdict_of(self._ask(unfolded, "the IR before folding"))
+        opinions = self._ask(unfolded, "the IR before folding")
+        if not opinions and self._trial.session is None:
+            self.evidence.append("the outputs were given, and nothing here can confirm them")
+            return Blame.UNKNOWN
+        blame = verdict_of(opinions)
         if blame is not Blame.LOADER:
             return blame
         wrong = is_prepare_wrong(

@@ -7,11 +7,23 @@ import os
 import sys
 from collections.abc import Sequence
 
-from validation.cli import check, compile, doctor, inspect, matrix, report, zoo
+from validation.cli import (
+    check,
+    compile,
+    doctor,
+    expectations,
+    inspect,
+    matrix,
+    replay,
+    report,
+    zoo,
+)
 from validation.vocabulary import ExitCode
 
-_COMMANDS = (check, inspect, compile, matrix, report, zoo, doctor)
-_VERDICTS = ("check", "matrix", "report")
+_COMMANDS = (
+    check, inspect, compile, matrix, report, replay, expectations, zoo, doctor,
+)  # fmt: skip
+_VERDICTS = ("check", "matrix", "report", "replay")
 _EXIT_CODES = (
     "exit codes: 0 all passed, 1 a check failed, 2 bad usage or input, "
     "3 nothing was checked or the harness failed, 130 interrupted"

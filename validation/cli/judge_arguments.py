@@ -67,7 +67,7 @@ def _split(text: str) -> tuple[str, str]:
     for place in places:
         if place and is_judge(text[place + 1 :]):
             return text[:place], text[place + 1 :]
-    if places and ":" not in text[: places[0]]:
+    if places and places[0] and ":" not in text[: places[0]]:
         # Its judge is unknown: an error that names the judge helps more than one on all of it.
         return text[: places[0]], text[places[0] + 1 :]
     return "*", text
