@@ -12,10 +12,10 @@ from validation import environment
 from validation.case import Case
 from validation.expectations import Expectation, apply_expectations, as_measured
 from validation.isolation import WorkerPool
-from validation.isolation.pool import Runner
+from validation.isolation.outcome import Runner
 from validation.references import framework_named
-from validation.row_file import RowFile
 from validation.result import CheckResult
+from validation.row_file import RowFile
 from validation.vocabulary import Reason, Stage, Status
 from validation.zoos import ZooEntry
 

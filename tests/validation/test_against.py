@@ -23,9 +23,7 @@ def network(seed: int = 0) -> Any:
     import torch
 
     torch.manual_seed(seed)
-    return torch.nn.Sequential(
-        torch.nn.Linear(4, 6), torch.nn.Tanh(), torch.nn.Linear(6, 3)
-    ).eval()
+    return torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Tanh(), torch.nn.Linear(6, 3)).eval()
 
 
 def exported(seed: int, name: str) -> bytes:

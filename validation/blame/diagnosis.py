@@ -66,9 +66,10 @@ class _Diagnosis:
         session = self._trial.session
         if session is None:
             return ""
-        for how, make in (("once more", lambda: session), ("anew", self._trial.native_session)):
+        for how in ("once more", "anew"):
             try:
-                again = make()(copies(self._inputs))
+                run = session if how == "once more" else self._trial.native_session()
+                again = run(copies(self._inputs))
             except Exception as error:
                 self.evidence.append(f"the reference cannot be run {how}: {error}")
                 continue

@@ -10,7 +10,6 @@ import numpy as np
 from forge import InvalidInput, IRModule
 from validation.references.protocol import Arrays
 
-
 # Multiplications that numpy does in about a minute.
 _WORK_LIMIT = 20_000_000_000
 
@@ -50,7 +49,8 @@ def evaluate_module(
     work = estimated_work(module, shapes=[array.shape for array in arrays])
     if work > _WORK_LIMIT:
         raise CannotEvaluateError(
-            f"some {work:.1g} multiplications are too many for numpy; the limit is {_WORK_LIMIT:.1g}"
+            f"some {work:.1g} multiplications are too many for numpy, "
+            f"the limit is {_WORK_LIMIT:.1g}"
         )
     try:
         result = evaluate_function(module, arrays, width=width)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,8 @@ from validation.bundles.sources import ModelFile, StoredModel
 from validation.case import Case
 from validation.inputs.plan import InputPlan
 from validation.trial import Trial
+
+_LARGEST = 1 << 20  # characters of an option
 
 
 def fields_of_case(case: Case) -> dict[str, Any]:
@@ -56,14 +59,15 @@ def plain_target(target: Any) -> Any:
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Part a loader's options into those that are data and those that are not."""
-    plain, others = {}, {}
+    """Part a loader's options into those that are data, of some size, and the others."""
+    plain: dict[str, Any] = {}
+    others: dict[str, Any] = {}
     for name, value in options.items():
         try:
-            to_plain(value)
-            plain[name] = value
+            is_small = len(json.dumps(to_plain(value))) <= _LARGEST
         except (NotPlainError, RecursionError):
-            others[name] = value
+            is_small = False
+        (plain if is_small else others)[name] = value
     return plain, others
 
 

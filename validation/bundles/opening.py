@@ -100,7 +100,8 @@ def refuse_code(bundle: Bundle, trust: bool) -> None:
     if pickles and bundle.manifest.model == "stored":
         raise untrusted(f"the model in {str(bundle.folder)!r} is pickled Python", bundle)
     classes = f"{layout.MODEL}/{_CLASSES}"
-    if bundle.has(classes) and bundle.path(classes).read_text().strip() != "[]":
+    listed = bundle.manifest.files.get(classes)
+    if listed and (listed.size > 2 or (bundle.folder / classes).read_bytes() != b"[]"):
         raise untrusted(f"the model in {str(bundle.folder)!r} has classes of its own", bundle)
 
 

@@ -16,6 +16,7 @@ from validation.reasons import text_of
 
 _Result = TypeVar("_Result")
 _CHUNK = 1 << 20
+_LONGEST = 1000  # characters of a reason
 
 
 class Parts:
@@ -73,7 +74,7 @@ class Parts:
             if size > self.left:
                 raise _too_large(size, self._limit)
         except Exception as error:
-            self.left_out[name] = text_of(error)
+            self.left_out[name] = text_of(error)[:_LONGEST]
             remove(path)
             return None
         except BaseException:

@@ -13,7 +13,7 @@ from validation.cell import EnterStage, Keep, run_cell
 from validation.references import framework_named
 from validation.result import CheckResult
 from validation.trial import Trial
-from validation.vocabulary import Stage
+from validation.vocabulary import Stage, Status
 
 
 class _ReachedError(BaseException):
@@ -39,8 +39,9 @@ class Bundling:
         """Run the cell; the arguments are those of ``run_cell``."""
 
         def finish(trial: Trial, row: CheckResult) -> CheckResult:
-            # Writing may end this process as well: the model is loaded once more for it.
-            keep(row)
+            if row.status is Status.FAIL:
+                # Writing may end this process as well.
+                keep(row)
             return write_bundle(trial, row, self.root, self.limit, keep)
 
         return run_cell(case, target, enter, keep, finish)

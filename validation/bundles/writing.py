@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from forge import IRModule
+from forge.files import write_whole
 from forge.frameworks import require
 from validation.bundles import layout
 from validation.bundles.arrays import Record, write_arrays
@@ -72,7 +73,6 @@ class _Writing:
     def __init__(self, trial: Trial, row: CheckResult, root: Path, limit: int) -> None:
         self._trial = trial
         self._row = row
-        self._limit = limit
         self._path = root / layout.bundle_name(trial.case.id, row.target, row.versions)
         self._folder = root / f".{self._path.name}.{secrets.token_hex(4)}.part"
         self._parts = Parts(self._folder, limit)
@@ -88,7 +88,7 @@ class _Writing:
         self._folder.mkdir()
         try:
             # First of all: by it, a folder that is left behind is known to be ours.
-            _replace(self._folder / layout.MANIFEST, self._manifest.to_json())
+            write_whole(self._folder / layout.MANIFEST, self._manifest.to_json())
             self._add_parts()
             self._conclude(self._folder)
             _move(self._folder, self._path)
@@ -109,7 +109,11 @@ class _Writing:
         parts.add(layout.ENVIRONMENT, partial(_write_text, json.dumps(environment, indent=1)))
         self._add_options()
         self._add_inputs()
-        references = self._add_samples(layout.REFERENCE, trial.references[:1])
+        given = trial.case.reference_outputs
+        expected = trial.references or given or ()
+        # Outputs that were given cannot be computed again: none of them is a further one.
+        first = len(expected) if given is not None else 1
+        references = self._add_samples(layout.REFERENCE, expected[:first])
         origin = zoo_origin(trial.case)
         # A zoo has the model, but nothing else has what the loader made of it.
         if origin is not None:
@@ -120,7 +124,7 @@ class _Writing:
         if trial.ir is not None and trial.ir.unfolded is not None:
             self._add_unfolded()
         if references:
-            references += self._add_samples(layout.REFERENCE, trial.references[1:], first=1)
+            references += self._add_samples(layout.REFERENCE, expected[first:], first)
         ours = self._add_samples(layout.OURS, trial.ours)
         self._manifest = self._manifest.changed(
             model=held.model,
@@ -182,8 +186,9 @@ class _Writing:
         manifest = self._manifest.changed(
             files=self._parts.files, left_out=self._parts.left_out, complete=True
         )
-        _replace(folder / layout.README, readme(manifest, self._row, self._path.name))
-        _replace(folder / layout.MANIFEST, manifest.to_json())
+        text = readme(manifest, self._row, self._path.name)
+        write_whole(folder / layout.README, _encoded(text))
+        write_whole(folder / layout.MANIFEST, manifest.to_json())
 
 
 def _unfolded(trial: Trial) -> IRModule:
@@ -198,8 +203,7 @@ def _write_arrays(arrays: Mapping[str, np.ndarray], path: Path) -> list[Record]:
 
 
 def _write_text(text: str, path: Path) -> None:
-    # A message may hold halves of characters, as a decoder of broken names leaves them.
-    path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    path.write_bytes(_encoded(text))
 
 
 def _write_pickle(value: Any, path: Path) -> None:
@@ -207,10 +211,9 @@ def _write_pickle(value: Any, path: Path) -> None:
     path.write_bytes(cloudpickle.dumps(value))
 
 
-def _replace(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}")
-    _write_text(text, temporary)
-    os.replace(temporary, path)
+def _encoded(text: str) -> bytes:
+    # A message may hold halves of characters, as a decoder of broken names leaves them.
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _move(folder: Path, path: Path) -> None:

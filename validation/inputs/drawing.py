@@ -97,6 +97,8 @@ def _draw(
     if masks or dtype.kind == "b":
         return _mixed(shape, generator).astype(dtype)
     if dtype.kind in "fV":
+        if limit is not None:  # Keras lets floating-point numbers index an Embedding
+            return np.asarray(generator.integers(0, max(limit, 1), shape)).astype(dtype)
         return np.asarray(generator.standard_normal(shape)).astype(dtype)
     bounds = np.iinfo(dtype)
     if limit is not None:

@@ -17,23 +17,20 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Read the arrays of an ``.npz`` file by name, or the one of an ``.npy`` file, unnamed.
 
     Raises:
-        InvalidInput: It is missing, no such file, empty, or holds Python objects.
+        InvalidInput: It is missing, no such file, or holds Python objects.
     """
     try:
         with path.open("rb") as file:
             content = np.load(file, allow_pickle=False)
             if isinstance(content, np.ndarray):
                 return {UNNAMED: content}
-            arrays = {name: content[name] for name in content.files}
+            return {name: content[name] for name in content.files}
     except Exception as error:  # each of numpy, zipfile, zlib and ast has errors of its own
         raise InvalidInput(
             f"{str(path)!r} cannot be read as named arrays: {error}",
             hint="write it with numpy.savez(path, input0=array, …), or for a single one with "
             "numpy.save(path, array)",
         ) from error
-    if not arrays:
-        raise InvalidInput(f"{str(path)!r} holds no arrays.")
-    return arrays
 
 
 def named(

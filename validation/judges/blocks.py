@@ -17,8 +17,8 @@ from validation.judges.ordinals import integer_distance, ulp_distance
 from validation.judges.tolerances import is_whole, magnitude_of
 
 _SIZE = 1 << 16
-# Where values are beyond 2^1000, sums and differences may overflow float64: such a block is
-# measured in a unit of 2^64, which changes no digit of what counts beside such values.
+# Where a value is beyond 2^1000, its difference may overflow float64: such an element is measured
+# in a unit of 2^64, which changes no digit of what counts beside such a value.
 _LARGE = 2.0**1000
 _UNIT = 2.0**64
 
@@ -33,7 +33,8 @@ class Block:
         judged: Which are finite in both; all others count as equal below.
         difference: |ours − reference| in ``unit``, float64.
         magnitude: |reference| in ``unit``, float64; 0 where not judged.
-        unit: A power of two, above 1 only where differences might overflow.
+        unit: A power of two, above 1 only where a difference might overflow; one for all elements,
+            or one for each.
     """
 
     start: int
@@ -42,7 +43,7 @@ class Block:
     judged: np.ndarray
     difference: np.ndarray
     magnitude: np.ndarray
-    unit: float
+    unit: float | np.ndarray
 
     @cached_property
     def all_judged(self) -> bool:
@@ -78,27 +79,39 @@ def scaled_pairs(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the elements that are finite in both, in blocks, for sums of squares.
 
-    They are float64 or complex128, multiplied by the power of two that brings the largest near 1,
-    so that no square overflows.
+    They are float64 or complex128. Where squares of such numbers might overflow or vanish, they
+    are multiplied by the power of two that brings the largest near 1.
     """
-    largest = max((_largest(block) for block in blocks(ours, reference)), default=0.0)
-    factor = 2.0 ** -max(math.frexp(largest)[1], -1000)
-    wide = np.complex128 if ours.dtype.kind == "c" else np.float64
-    for block in blocks(ours, reference):
-        pair = [block.ours.astype(wide), block.reference.astype(wide)]
-        if not block.all_judged:
-            pair = [values[block.judged] for values in pair]
-        yield pair[0] * factor, pair[1] * factor
+    wide: type = np.complex128 if ours.dtype.kind == "c" else np.float64
+    factor = 1.0
+    if reference.dtype in (np.float64, np.complex128):
+        largest = max(_largest(*pair) for pair in _pairs(ours, reference, wide))
+        factor = 2.0 ** -max(math.frexp(largest)[1], -1000)
+    for a, b in _pairs(ours, reference, wide):
+        yield a * factor, b * factor
+
+
+def _pairs(
+    ours: np.ndarray, reference: np.ndarray, wide: type
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    flat_ours, flat_reference = ours.reshape(-1), reference.reshape(-1)
+    for start in range(0, max(flat_reference.size, 1), _SIZE):
+        part = slice(start, start + _SIZE)
+        a: np.ndarray = flat_ours[part].astype(wide)
+        b: np.ndarray = flat_reference[part].astype(wide)
+        judged = np.isfinite(a) & np.isfinite(b)
+        yield (a, b) if judged.all() else (a[judged], b[judged])
+
+
+def _largest(a: np.ndarray, b: np.ndarray) -> float:
+    with np.errstate(over="ignore"):  # of a complex number near the largest
+        largest = max(float(np.abs(values).max(initial=0.0)) for values in (a, b))
+    return min(largest, float(np.finfo(np.float64).max))
 
 
 def sum_of_squares(values: np.ndarray) -> float:
     """Give Σ|v|² of float64 or complex128 values."""
     return float(np.vdot(values, values).real)
-
-
-def _largest(block: Block) -> float:
-    pair = (magnitude_of(block.ours), magnitude_of(block.reference))
-    return max(float(values[block.judged].max(initial=0.0)) for values in pair)
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
@@ -123,11 +136,12 @@ def _block(start: int, ours: np.ndarray, reference: np.ndarray) -> Block:
     if not judged.all():
         a[~judged] = 0
         b[~judged] = 0
+    unit: float | np.ndarray = 1.0
     with np.errstate(over="ignore"):
-        magnitude, difference, unit = np.abs(b), np.abs(a - b), 1.0
-    if not (magnitude.max() < _LARGE and difference.max() < _LARGE):
-        unit = _UNIT
-        a /= unit
-        b /= unit
         magnitude, difference = np.abs(b), np.abs(a - b)
+        if not (magnitude.max() < _LARGE and difference.max() < _LARGE):
+            unit = np.where((magnitude < _LARGE) & (difference < _LARGE), 1.0, _UNIT)
+            a /= unit
+            b /= unit
+            magnitude, difference = np.abs(b), np.abs(a - b)
     return Block(start, ours, reference, judged, difference, magnitude, unit)

@@ -117,8 +117,6 @@ class _Tally:
         self._count += judged
         different = int(np.count_nonzero(block.difference))
         self._histogram[0] += judged - different
-        # An integer above 2^53 has differences of 0 only where it is equal; so have floats,
-        # except deep below the block's largest value.
         self._relatives += int(np.count_nonzero(block.magnitude))
         if different:
             self._add_differences(block, different)
@@ -149,23 +147,26 @@ class _Tally:
         relative = difference / magnitude
         if not magnitude.all():
             relative = relative[magnitude > 0]
-        self._sums += (difference.sum() * unit, relative.sum(), block.ulp.sum())
-        worst = int(difference.argmax())
-        largest = float(difference[worst]) * unit
+        absolute = difference * unit
+        self._sums += (absolute.sum(), relative.sum(), block.ulp.sum())
+        worst = int(absolute.argmax())
+        largest = float(absolute[worst])
         if largest > self._maxima[0]:
             self._worst = block.start + worst
         most = (largest, relative.max(initial=0.0), block.ulp.max())
         self._maxima = np.maximum(self._maxima, most)
         excess = difference - self._rtol * magnitude
-        self._needed_atol = max(self._needed_atol, float(excess.max()) * unit)
+        self._needed_atol = max(self._needed_atol, float((excess * unit).max()))
         over = difference - self._atol / unit
         wanted = over[over > 0] / magnitude[over > 0]
         self._needed_rtol = max(self._needed_rtol, float(wanted.max(initial=0.0)))
 
-    def _add_histogram(self, difference: np.ndarray, different: int, scale: float) -> None:
+    def _add_histogram(
+        self, difference: np.ndarray, different: int, scale: float | np.ndarray
+    ) -> None:
         below = difference.size - different
         for place, edge in enumerate(_EDGES, start=1):
-            count = int(np.count_nonzero(difference < edge * scale)) if scale else below
+            count = int(np.count_nonzero(difference < edge * scale))
             count = max(count, below)
             self._histogram[place] += count - below
             below = count

@@ -23,8 +23,8 @@ class Float64:
 
     The result then passes if, over the elements that are finite,
     RMSE(ours, float64) ≤ factor · RMSE(reference, float64) + floor, and the largest error of ours
-    is at most 4 times the reference's + floor. The floor is a tenth of the absolute tolerance, which an exact
-    reference leaves to ours.
+    is at most 4 times the reference's + floor. The floor, a tenth of the absolute tolerance, is
+    what an exact reference leaves to ours.
 
     A mismatch stays one where the float64 run is not independent; where NaN or infinity is out of
     place; and where the reference's own error is too large to be one of rounding, since then the

@@ -28,10 +28,11 @@ def print_agreement(agreement: Agreement) -> None:
 
 def agreement_record(agreement: Agreement) -> dict[str, Any]:
     """Make a record for JSON; schema 1."""
+    rows = (agreement.row, agreement.other)
     return {
         "schema": 1,
         "agree": bool(agreement),
-        "rows": [json.loads(r.to_json()) for r in (agreement.row, agreement.other) if r is not None],
+        "rows": [json.loads(row.to_json()) for row in rows if row is not None],
         "native": _found(agreement.native),
         "compiled": _found(agreement.compiled),
         "operators": agreement.operators,

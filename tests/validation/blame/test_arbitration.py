@@ -8,9 +8,7 @@ from validation.vocabulary import Blame
 
 def opinion(votes: str) -> Opinion:
     """Read ``R`` (for the reference), ``F`` (for Forge); small letters share the kernels."""
-    return Opinion(
-        "an arbiter", "r" in votes.lower(), "f" in votes.lower(), votes == votes.upper()
-    )
+    return Opinion("an arbiter", "r" in votes.lower(), "f" in votes.lower(), votes == votes.upper())
 
 
 @pytest.mark.parametrize(("votes", "blame"), [

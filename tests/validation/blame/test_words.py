@@ -19,9 +19,7 @@ def test_what_passes_is_the_same() -> None:
 
 def test_the_first_difference_is_named() -> None:
     assert not is_same([SAME, WRONG])
-    assert difference([SAME, WRONG]) == (
-        "DIFFERENT, output z: 1 of 2 elements differ, max abs 3"
-    )
+    assert difference([SAME, WRONG]) == ("DIFFERENT, output z: 1 of 2 elements differ, max abs 3")
 
 
 def test_what_cannot_be_subtracted_has_no_figures() -> None:

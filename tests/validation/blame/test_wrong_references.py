@@ -9,14 +9,14 @@ import pytest
 
 pytest.importorskip("onnxruntime")
 
-from tests.validation.references.arbiters.wrong_references import (  # noqa: E402
+from tests.validation.references.arbiters.wrong_references import (
     WrongReference,
     all_wrong_references,
 )
-from validation.case import BuiltSample, Case  # noqa: E402
-from validation.cell import run_cell  # noqa: E402
-from validation.trial import Trial  # noqa: E402
-from validation.vocabulary import Blame, Reason, Stage, Status  # noqa: E402
+from validation.case import BuiltSample, Case
+from validation.cell import run_cell
+from validation.trial import Trial
+from validation.vocabulary import Blame, Reason, Stage, Status
 
 ALL = all_wrong_references()
 

@@ -40,9 +40,12 @@ def test_indices_stay_within_their_vocabulary(array: np.ndarray, seed: int) -> N
         assert changed.max() <= array.max()
 
 
-def test_the_first_change_is_another_order() -> None:
+def test_the_first_changes_are_another_order_within_rows_and_of_all() -> None:
     array = np.arange(20.0).reshape(4, 5)
-    np.testing.assert_array_equal(np.sort(changes(array)[0].ravel()), array.ravel())
+    within, anywhere, *_ = changes(array)
+    np.testing.assert_array_equal(np.sort(within, axis=-1), array)
+    np.testing.assert_array_equal(np.sort(anywhere.ravel()), array.ravel())
+    assert (np.sort(anywhere, axis=-1) != array).any()
 
 
 def test_masks_stay_masks() -> None:
@@ -72,8 +75,16 @@ def test_constant_floats_and_zeros_move() -> None:
 
 def test_bfloat16() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
-    array = np.array([1.0, 1.0], ml_dtypes.bfloat16)
-    assert [changed.dtype for changed in changes(array)] == [ml_dtypes.bfloat16] * 2
+    array = np.array([[1.0, 2.0], [3.0, 5.0]], ml_dtypes.bfloat16)
+    found = changes(array, 3)
+    assert {changed.dtype for changed in found} == {np.dtype(ml_dtypes.bfloat16)}
+    assert any((changed < 0).any() for changed in found)
+    assert sorted(found[0].ravel().tolist()) == [1, 2, 3, 5]
+
+
+def test_two_vocabularies_in_one_input_are_not_mixed_at_first() -> None:
+    indices = np.array([[90, 80, 70], [3, 1, 2]])
+    assert (changes(indices)[0][0] >= 70).all()
 
 
 def test_the_seed_decides() -> None:

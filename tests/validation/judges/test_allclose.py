@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from forge import InvalidInput
 from validation.judges.allclose import AllClose
@@ -227,6 +230,61 @@ class TestFigures:
             assert type(comparison.worst_ours) is float
             assert type(comparison.max_absolute) is float
             assert all(type(index) is int for index in comparison.worst_index)
+
+
+ARRAYS = hnp.arrays("float32", 12, elements=st.floats(-1e6, 1e6, width=32))
+
+
+class TestProperties:
+    @given(ARRAYS, st.integers(0, 11), st.sampled_from([-1, 1]), st.integers(1, 10**6))
+    def test_a_planted_wrong_element_is_found(
+        self, reference: np.ndarray, place: int, sign: int, depth: int
+    ) -> None:
+        judge, context = AllClose(), Context(depth)
+        rtol, atol = judge.tolerances(reference, context)
+        off = atol + rtol * abs(float(reference[place]))
+        for share, passes in ((0.98, True), (1.02, False)):
+            ours = reference.astype(np.float64)
+            ours[place] += sign * off * share
+            comparison = judge.compare("y", ours, reference.astype(np.float64), context)
+            if off:
+                planted = AllClose(rtol, atol).compare(
+                    "y", ours, reference.astype(np.float64), context
+                )
+                assert bool(planted) is passes
+                # In float64 nothing of that size is a rounding error.
+                assert not comparison
+
+    @given(ARRAYS, ARRAYS, st.tuples(*[st.floats(0, 10)] * 4))
+    def test_a_larger_tolerance_passes_no_less(
+        self, ours: np.ndarray, reference: np.ndarray, tolerances: tuple[float, ...]
+    ) -> None:
+        rtol, atol, more_rtol, more_atol = tolerances
+        if compare(ours, reference, rtol=rtol, atol=atol):
+            assert compare(ours, reference, rtol=rtol + more_rtol, atol=atol + more_atol)
+
+    @given(ARRAYS, ARRAYS)
+    def test_needed_atol_passes_when_it_is_used(
+        self, ours: np.ndarray, reference: np.ndarray
+    ) -> None:
+        comparison = compare(ours, reference)
+        rtol, _ = AllClose().tolerances(reference, Context())
+        assert compare(ours, reference, rtol=rtol, atol=comparison.needed_atol)
+
+    @given(st.integers(1, 10**6))
+    def test_a_deeper_model_is_allowed_more(self, depth: int) -> None:
+        rtol, atol = AllClose().tolerances(np.ones(3, "float32"), Context(depth))
+        deeper = AllClose().tolerances(np.ones(3, "float32"), Context(4 * depth))
+        assert rtol == atol
+        assert deeper[0] == pytest.approx(min(2 * rtol, 1e-3))
+
+
+def test_atol_follows_rtol_unless_it_is_given() -> None:
+    reference = np.array([3.0, -4.0], "float32")
+    size = math.sqrt(12.5)
+    assert AllClose(1e-2).tolerances(reference, Context()) == (1e-2, pytest.approx(1e-2 * size))
+    assert AllClose(1e-2, 0.0).tolerances(reference, Context()) == (1e-2, 0.0)
+    assert AllClose(1e-2).tolerances(np.array([300]), Context()) == (1e-2, 0.0)
 
 
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])

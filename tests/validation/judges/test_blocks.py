@@ -32,8 +32,10 @@ def test_a_view_is_walked_in_its_own_order(monkeypatch: pytest.MonkeyPatch) -> N
     )
 
 
-def test_large_values_are_measured_in_a_larger_unit() -> None:
-    (block,) = blocks.blocks(np.array([1.7e308, 1.0]), np.array([-1.7e308, 1.0]))
-    assert block.unit > 1
-    assert float(block.difference[0]) * block.unit == np.inf
+def test_large_values_are_measured_in_a_larger_unit_and_small_ones_beside_them_not() -> None:
+    ours, reference = np.array([1.7e308, 5e-324]), np.array([-1.7e308, 0.0])
+    (block,) = blocks.blocks(ours, reference)
+    units = np.broadcast_to(block.unit, 2)
+    assert units.tolist() == [2.0**64, 1.0]
     assert block.difference[0] / block.magnitude[0] == 2
+    assert block.difference[1] == 5e-324

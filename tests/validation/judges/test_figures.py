@@ -170,6 +170,11 @@ def test_values_near_the_largest_float64() -> None:
     assert not figures([largest], [-largest], rtol=1.1)
 
 
+def test_a_small_value_beside_the_largest_is_not_lost() -> None:
+    assert not figures([1.7e308, 5e-324], [1.7e308, 0.0])
+    assert figures([1.7e308, 3e-307], [1.7e308, 2e-307]).max_absolute == pytest.approx(1e-307)
+
+
 def test_smallest_values() -> None:
     tiny = 5e-324
     result = figures([2 * tiny, 1.0], [tiny, 1.0])

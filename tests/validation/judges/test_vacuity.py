@@ -170,7 +170,7 @@ class TestReaction:
         assert not reaction.vacuous
         assert reaction.still_outputs == ()
         assert reaction.idle_inputs == tuple(f"i{number}" for number in range(8))
-        assert len(calls) <= 1 + 8 * 3 + 3
+        assert len(calls) <= 1 + 8 * 4 + 4
 
     def test_further_samples_show_a_reaction_too(self) -> None:
         def classify(x: Arrays) -> dict[str, np.ndarray]:

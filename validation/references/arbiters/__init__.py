@@ -9,6 +9,8 @@ from typing import Any
 
 from validation.references.arbiters.protocol import Arbiter
 
+_FRAMEWORKS = ("onnx", "torch", "tensorflow", "keras", "tflite")
+
 
 @dataclass(frozen=True)
 class Float64Choice:
@@ -34,6 +36,8 @@ def arbiters_of(
         options: The keyword arguments of the framework's loader.
         threads: How many threads an arbiter may use.
     """
+    if framework not in _FRAMEWORKS:
+        return ()
     found: tuple[Arbiter, ...] = _module(framework).arbiters(model, options, threads)
     return found
 
@@ -45,6 +49,8 @@ def float64_run(
     for arbiter in arbiters_of(framework, model, options, threads):
         if arbiter.float64:
             return Float64Choice(arbiter)
+    if framework not in _FRAMEWORKS:
+        return Float64Choice(None, f"nothing else runs a model of {framework}")
     return Float64Choice(None, _module(framework).NO_FLOAT64)
 
 

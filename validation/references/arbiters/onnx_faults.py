@@ -138,6 +138,7 @@ FAULTS: tuple[Fault, ...] = (
         lambda n, o, c: o < 12 and _outputs(n) > 1,
     ),
     Fault("Loop", "results of the iterations are stacked along the wrong axis", _stacks_results),
+    Fault("Loop", "without a condition it does not run", lambda n, o, c: not _input(n, 1)),
     Fault(
         "LpNormalization",
         "p=1 sums without taking absolute values",

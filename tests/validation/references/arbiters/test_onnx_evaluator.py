@@ -57,7 +57,9 @@ def test_all_faulty_operators_are_named_at_once() -> None:
         ],
     )
     for arbiter in arbiters_of("onnx", calling([outer]), {}, 1)[1:]:
-        with pytest.raises(UnsupportedOperator, match="LpNormalization.*RandomNormalLike") as error:
+        with pytest.raises(
+            UnsupportedOperator, match=r"LpNormalization.*RandomNormalLike"
+        ) as error:
             arbiter.start()
         names = ("ai.onnx::LpNormalization", "ai.onnx::RandomNormalLike")
         assert error.value.operators == names
@@ -91,11 +93,14 @@ def test_a_loop_is_ended_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
         ],
     )
     graph = helper.make_graph(
-        [helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)],
+        [helper.make_node("Loop", ["n", "go", "x"], ["y"], body=body)],
         "g",
         [helper.make_tensor_value_info("x", F, [2])],
         [helper.make_tensor_value_info("y", F, [2])],
-        [numpy_helper.from_array(np.array(1 << 40), "n")],
+        [
+            numpy_helper.from_array(np.array(1 << 40), "n"),
+            numpy_helper.from_array(np.array(True), "go"),
+        ],
     )
     model = ModelProto()
     opsets = [helper.make_opsetid("", 17)]

@@ -35,6 +35,7 @@ def node(operator: str, inputs: str = "x", outputs: str = "y", **attributes: Any
         (node("ConvTranspose", "x,w", auto_pad="SAME_UPPER"), 17, "auto_pad"),
         (node("Dropout", "x", "y,mask"), 10, "mask"),
         (node("Loop", "n,c,v", "v2,scanned"), 17, "wrong axis"),
+        (node("Loop", "n,,v", "v2"), 17, "condition"),
         (node("LpNormalization", p=1), 17, "absolute"),
         (node("MaxPool", "x", "y,indices", kernel_shape=[2]), 17, "indices"),
         (
