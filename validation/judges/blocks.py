@@ -111,7 +111,9 @@ def _largest(a: np.ndarray, b: np.ndarray) -> float:
 
 def sum_of_squares(values: np.ndarray) -> float:
     """Give Σ|v|² of float64 or complex128 values."""
-    return float(np.vdot(values, values).real)
+    if values.dtype.kind == "c":
+        return sum_of_squares(values.real) + sum_of_squares(values.imag)
+    return float(np.square(values).sum())
 
 
 def _plain(array: np.ndarray) -> np.ndarray:

@@ -86,8 +86,8 @@ def root_mean_square(array: np.ndarray) -> float:
         if top > largest:
             total *= (largest / top) ** 2
             largest = top
-        scaled = values / largest
-        total += float(scaled @ scaled)
+        # Not a product of vectors: BLAS would wake its threads, and wait for them on a busy machine.
+        total += float(np.square(values / largest).sum())
     return largest * math.sqrt(total / count) if count else 0.0
 
 

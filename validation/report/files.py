@@ -96,16 +96,24 @@ def _rows_of(path: Path) -> list[CheckResult]:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".json":
             return [from_json(json.dumps(record)) for record in json.loads(text)["rows"]]
-        return [
-            _numbered(number, line)
-            for number, line in enumerate(text.splitlines(), start=1)
-            if line.strip()
-        ]
+        lines = [line for line in text.split("\n") if line.strip()]
+        if lines and not text.endswith("\n") and _is_torn(lines[-1]):
+            # A killed run left half a row; that cell's planned row still stands for it.
+            lines.pop()
+        return [_numbered(number, line) for number, line in enumerate(lines, start=1)]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidInput(
             f"{str(path)!r} cannot be read as results: {error}",
             hint="give the .jsonl or .json that 'forge matrix' wrote",
         ) from error
+
+
+def _is_torn(line: str) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return True
+    return False
 
 
 def _numbered(number: int, line: str) -> CheckResult:

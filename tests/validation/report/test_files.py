@@ -133,3 +133,13 @@ class TestReading:
         for path in (tmp_path / "none.jsonl", tmp_path):
             with pytest.raises(InvalidInput, match="cannot be read as results"):
                 read_rows([path])
+
+
+def test_a_row_that_a_kill_has_torn_is_left_out(tmp_path: Path, tools: SimpleNamespace) -> None:
+    file = tmp_path / "rows.jsonl"
+    first, second = tools.make_row("onnx/a/0"), tools.make_row("onnx/a/1")
+    file.write_text(f"{first.to_json()}\n{second.to_json()[:50]}")
+    assert read_rows([file]) == [first]
+    file.write_text(f"{first.to_json()[:50]}\n{second.to_json()}\n")
+    with pytest.raises(InvalidInput, match="line 1"):
+        read_rows([file])

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 _OPERATORS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
-_LAST_AXIS = (b"", b"NHWC", b"NDHWC")
+_LAST_AXIS = (b"NHWC", b"NDHWC")
 _DOUBLE = tf.float64.as_datatype_enum
 
 
@@ -36,11 +36,7 @@ def _write_out(nodes: Any, in_function: bool) -> list[str]:
     written: list[Any] = []
     names = []
     for node in nodes:
-        if (
-            node.op in _OPERATORS
-            and not node.attr["is_training"].b
-            and node.attr["data_format"].s in _LAST_AXIS
-        ):
+        if node.op in _OPERATORS and _is_of_inference(node):
             names.append(node.name)
             written.extend(_steps(node, in_function))
         else:
@@ -48,6 +44,13 @@ def _write_out(nodes: Any, in_function: bool) -> list[str]:
     del nodes[:]
     nodes.extend(written)
     return names
+
+
+def _is_of_inference(node: Any) -> bool:
+    # By default it is training, over the last axis.
+    training = node.attr["is_training"].b if "is_training" in node.attr else True
+    layout = node.attr["data_format"].s if "data_format" in node.attr else b"NHWC"
+    return not training and layout in _LAST_AXIS
 
 
 def _steps(node: Any, in_function: bool) -> Iterator[Any]:

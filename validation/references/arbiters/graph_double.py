@@ -111,7 +111,10 @@ def _has_float64_form(node: Any) -> bool:
         return False
     for attribute in definition.attr:
         allowed = attribute.allowed_values.list.type
-        if allowed and _dtypes(node.attr[attribute.name]) and _DOUBLE not in allowed:
+        # Reading a missing key of a protobuf map would add it.
+        if not allowed or attribute.name not in node.attr:
+            continue
+        if _dtypes(node.attr[attribute.name]) and _DOUBLE not in allowed:
             return False
     return True
 

@@ -20,12 +20,14 @@ NO_FLOAT64 = ""
 def arbiters(model: Any, options: Mapping[str, Any], threads: int) -> tuple[Arbiter, ...]:
     """List them.
 
-    Without its graph optimiser TensorFlow still runs the same kernels, and those of float64 are
-    mostly instances of the same templates. XLA implements every operator anew.
+    Without its graph optimiser, grappler, TensorFlow still runs the same kernels, and those of
+    float64 are mostly instances of the same templates. XLA implements every operator anew.
+    A function that no signature has traced yet runs eagerly without grappler; a trace, which is
+    all that a SavedModel or a frozen graph holds, stays a graph.
     """
     return (
         Arbiter(
-            "TensorFlow, eager, without grappler",
+            "TensorFlow without grappler",
             partial(_unoptimised, model, options, threads),
             own_kernels=False,
         ),

@@ -11,7 +11,7 @@ from forge import UnsupportedOperator
 from validation.references.arbiters import arbiters_of
 
 tf = pytest.importorskip("tensorflow")
-EAGER, COMPILED, DOUBLE = range(3)
+PLAIN, COMPILED, DOUBLE = range(3)
 generator = np.random.default_rng(0)
 
 
@@ -88,9 +88,10 @@ def frozen_graph() -> Any:
         convert_variables_to_constants_v2,
     )
 
-    return convert_variables_to_constants_v2(
-        Network().__call__.get_concrete_function(), lower_control_flow=False
-    ).graph.as_graph_def()
+    network = Network()
+    function = network.__call__.get_concrete_function()
+    frozen = convert_variables_to_constants_v2(function, lower_control_flow=False)
+    return frozen.graph.as_graph_def()
 
 
 def test_all_agree_with_the_reference(agree: Callable[..., Any]) -> None:
@@ -136,23 +137,31 @@ def test_what_has_no_float64_form_is_named_at_once() -> None:
     with pytest.raises(UnsupportedOperator) as caught:
         arbiters[DOUBLE].start()
     assert caught.value.operators == ("LRN", "ResizeBilinear")
-    results = [arbiters[which].start()(inputs)["output_0"] for which in (EAGER, COMPILED)]
+    results = [arbiters[which].start()(inputs)["output_0"] for which in (PLAIN, COMPILED)]
     np.testing.assert_allclose(results[0], results[1], rtol=0, atol=1e-5)
 
 
-def test_the_first_runs_eagerly_without_grappler_and_restores_both() -> None:
+@pytest.mark.parametrize("traced", [False, True])
+def test_the_first_runs_without_grappler_and_restores_it(traced: bool) -> None:
+    """A function without a trace of its own runs eagerly as well."""
     seen = []
 
-    @tf.function(input_signature=[tf.TensorSpec([2], name="x")])
-    def witness(x: Any) -> Any:
+    def look(x: np.ndarray) -> np.ndarray:
         options = tf.config.optimizer.get_experimental_options()
-        seen.append((tf.executing_eagerly(), options.get("disable_meta_optimizer")))
-        return x + 1
+        seen.append(options.get("disable_meta_optimizer", False))
+        return x
 
-    before = tf.config.optimizer.get_experimental_options()
-    arbiters_of("tensorflow", witness, {}, 1)[EAGER].start()({"x": normal(2)})
-    assert seen[-1] == (True, True)
+    eager = []
+
+    @tf.function(input_signature=[tf.TensorSpec([2], name="x")] if traced else None)
+    def witness(x: Any) -> Any:
+        eager.append(tf.executing_eagerly())
+        return tf.numpy_function(look, [x], tf.float32, stateful=True)
+
+    options = {} if traced else {"shape_dict": {"x": (2,)}}
+    arbiters_of("tensorflow", witness, options, 1)[PLAIN].start()({"x": normal(2)})
+    assert seen == [True]
+    assert eager[-1] is not traced
     after = tf.config.optimizer.get_experimental_options()
     assert not after.get("disable_meta_optimizer", False)
-    assert {**before, "disable_meta_optimizer": False} == {**after, "disable_meta_optimizer": False}
     assert not tf.config.functions_run_eagerly()

@@ -195,7 +195,7 @@ def saturated_products() -> WrongReference:
     nodes = [_node("MatMulInteger", ["x", "w"], "y")]
     return WrongReference(
         "saturated-products",
-        "https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html",
+        "measured with ONNX Runtime 1.32 on a CPU with AVX2 and without VNNI",
         _model(nodes, {"x": x}, {"y": (np.int32, (2, 3))}, {"w": w}),
         {"x": x},
         {"y": x.astype(np.int32) @ w.astype(np.int32)},
