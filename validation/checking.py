@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from forge import InvalidInput
+from validation.bundles.cleaning import clean
 from validation.bundles.running import Bundling
-from validation.case import BuiltSample, Case, Sample
+from validation.bundles.sources import ModelFile, StoredModel
+from validation.case import Case
 from validation.inputs import InputPlan
-from validation.inputs.examples import named
 from validation.isolation import WorkerPool
 from validation.judges.allclose import AllClose
 from validation.judges.selection import parse_judge
-from validation.references import framework_named, framework_of_model, framework_of_path
+from validation.references import framework_of_model, framework_of_path
 from validation.requirements import require_checker
 from validation.result import CheckResult
 
@@ -83,8 +83,7 @@ def check(
         extra = [name for name, value in given.items() if value is not None]
         if extra:
             raise InvalidInput(f"a Case brings its own {', '.join(extra)}: set them there.")
-        with WorkerPool(threads=model.threads) as pool:
-            return pool.submit(model, target, _bundling(bundles)).result()
+        return _run(model, target, bundles)
     if reference is not None and not isinstance(inputs, Mapping):
         raise InvalidInput("reference needs inputs: the arrays that give these outputs.")
     AllClose(rtol, atol)
@@ -97,7 +96,7 @@ def check(
         case = Case(
             id=f"{framework.name}/in-memory/{type(model).__name__}",
             framework=framework.name,
-            build=partial(_restore, framework.name, folder, arrays, loader_options),
+            build=StoredModel(framework.name, Path(folder), arrays, loader_options),
             rtol=rtol,
             atol=atol,
             time_limit=time_limit,
@@ -108,12 +107,16 @@ def check(
             plan=plan or InputPlan(),
             reference_outputs=(reference,) if reference is not None else None,
         )
-        with WorkerPool(threads=threads) as pool:
-            return pool.submit(case, target, _bundling(bundles)).result()
+        return _run(case, target, bundles)
 
 
-def _bundling(folder: str | PathLike[str] | None) -> Bundling | None:
-    return None if folder is None else Bundling(Path(folder).resolve())
+def _run(case: Case, target: Any, bundles: str | PathLike[str] | None) -> CheckResult:
+    bundling = None if bundles is None else Bundling(Path(bundles).resolve())
+    with WorkerPool(threads=case.threads) as pool:
+        row = pool.submit(case, target, bundling).result()
+    if bundling is not None:
+        clean(bundling.root)
+    return row
 
 
 def case_of_file(
@@ -142,7 +145,7 @@ def case_of_file(
     return Case(
         id=f"{found.name}/file/{path.name}",
         framework=found.name,
-        build=partial(_open, found.name, path.resolve(), trust, samples, dict(options or {})),
+        build=ModelFile(found.name, path.resolve(), trust, tuple(samples), dict(options or {})),
         **fields,
     )
 
@@ -170,28 +173,3 @@ def options_of_arrays(framework: str, arrays: Mapping[str, np.ndarray]) -> dict[
     if framework == "onnx":  # keeps its open dimensions symbolic
         return {}
     return {"shape_dict": {name: array.shape for name, array in arrays.items()}}
-
-
-def _restore(
-    framework: str,
-    folder: str,
-    inputs: Mapping[str, np.ndarray] | None,
-    options: Mapping[str, Any],
-) -> Sample:
-    return BuiltSample(framework_named(framework).restore(Path(folder)), inputs, options)
-
-
-def _open(
-    framework: str,
-    path: Path,
-    trust: bool,
-    samples: Sequence[Mapping[str, np.ndarray]],
-    options: Mapping[str, Any],
-) -> Sample:
-    found = framework_named(framework)
-    model = found.open(path, trust=trust)
-    if not samples:
-        return BuiltSample(model, None, options)
-    names = [spec.name for spec in found.inputs(model, options)]
-    sets = [named(each, names) for each in samples]
-    return BuiltSample(model, sets[0], options, sets[1:])

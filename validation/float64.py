@@ -9,7 +9,7 @@ import numpy as np
 from validation.blame.evaluation import CannotEvaluateError, evaluate_module
 from validation.judges.protocol import Float64Run
 from validation.references.arbiters import float64_run
-from validation.references.protocol import Arrays
+from validation.references.protocol import Arrays, Session
 from validation.trial import Trial, copies
 
 
@@ -25,6 +25,9 @@ class Float64Runs:
 
     def __init__(self, trial: Trial) -> None:
         self._trial = trial
+        self._started = False
+        self._session: Session | None = None
+        self._source = ""
         self._results: dict[int, tuple[Arrays, str, bool] | None] = {}
 
     def output(self, sample: int, name: str) -> Float64Run | None:
@@ -42,16 +45,26 @@ class Float64Runs:
         return Float64Run(array.astype(np.float64), source, independent)
 
     def _independent(self, inputs: Mapping[str, np.ndarray]) -> tuple[Arrays, str, bool] | None:
-        trial = self._trial
-        sample = trial.built
-        found = float64_run(trial.framework.name, sample.model, sample.options, trial.case.threads)
-        if found.arbiter is None:
+        if not self._started:
+            self._started = True
+            self._start()
+        if self._session is None:
             return None
         try:
-            session = found.arbiter.start()
-            return session(copies(inputs)), found.arbiter.name, True
+            return self._session(copies(inputs)), self._source, True
         except Exception:
             return None
+
+    def _start(self) -> None:
+        trial, sample = self._trial, self._trial.built
+        try:
+            found = float64_run(
+                trial.framework.name, sample.model, sample.options, trial.case.threads
+            )
+            if found.arbiter is not None:
+                self._session, self._source = found.arbiter.start(), found.arbiter.name
+        except Exception:
+            self._session = None
 
     def _evaluated(self, inputs: Mapping[str, np.ndarray]) -> tuple[Arrays, str, bool] | None:
         try:

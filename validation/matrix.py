@@ -9,6 +9,7 @@ from typing import Any
 
 from forge import InvalidInput
 from validation import environment
+from validation.bundles.cleaning import discard
 from validation.case import Case
 from validation.expectations import Expectation, apply_expectations, as_measured
 from validation.isolation import WorkerPool
@@ -88,6 +89,8 @@ def run_matrix(
 
     def finish(row: CheckResult) -> None:
         row = apply_expectations(row, expectations)
+        if row.status is not Status.FAIL:
+            row = discard(row)
         if rows_file is not None:
             rows_file.append(row)
         rows[row.id] = row

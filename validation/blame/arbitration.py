@@ -94,5 +94,15 @@ def verdict_of(opinions: Sequence[Opinion]) -> Blame:
     return Blame.UNKNOWN
 
 
+def as_dtypes_of(arrays: Arrays, like: Arrays) -> Arrays:
+    """Round what a float64 arbiter gave to the dtypes of what it is compared with."""
+    return {
+        name: array.astype(like[name].dtype)
+        if name in like and array.dtype.kind == "f" and like[name].dtype.kind in "fV"
+        else array
+        for name, array in arrays.items()
+    }
+
+
 def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from validation.blame.arbitration import Opinion, ask_arbiters, verdict_of
+from validation.blame.arbitration import Opinion, as_dtypes_of, ask_arbiters, verdict_of
 from validation.blame.evaluation import CannotEvaluateError, evaluate_module
 from validation.blame.prepared import is_prepare_wrong
 from validation.blame.words import difference, is_same
@@ -151,15 +151,5 @@ class _Diagnosis:
         return is_same(comparisons)
 
     def _judge(self, ours: Arrays, reference: Arrays) -> tuple[bool, str]:
-        comparisons = self._judging.compare(_as_dtypes_of(ours, reference), reference, self._sample)
+        comparisons = self._judging.compare(as_dtypes_of(ours, reference), reference, self._sample)
         return is_same(comparisons), difference(comparisons)
-
-
-def _as_dtypes_of(arrays: Arrays, like: Arrays) -> Arrays:
-    """Round what a float64 arbiter gave to the dtypes of what it is compared with."""
-    return {
-        name: array.astype(like[name].dtype)
-        if name in like and array.dtype.kind == "f" and like[name].dtype.kind in "fV"
-        else array
-        for name, array in arrays.items()
-    }

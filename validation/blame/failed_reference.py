@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from validation.blame.arbitration import arbiters_for
+from validation.blame.arbitration import arbiters_for, as_dtypes_of
 from validation.blame.words import difference, is_same
 from validation.judging import Judging
 from validation.reasons import text_of
@@ -48,7 +48,8 @@ def _compared(
         except Exception as error:
             evidence.append(f"Forge cannot run it: {text_of(error)}")
         else:
-            comparisons = Judging(trial).compare_all(ours, results)
+            rounded = [as_dtypes_of(*pair) for pair in zip(results, ours, strict=True)]
+            comparisons = Judging(trial).compare_all(ours, rounded)
             words = "the same as" if is_same(comparisons) else "something else than"
             evidence.append(f"Forge gives {words} the arbiter: {difference(comparisons)}")
             row = row.changed(

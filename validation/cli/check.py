@@ -63,6 +63,7 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check one file."""
+    from validation.bundles.cleaning import clean
     from validation.bundles.running import Bundling
     from validation.isolation import WorkerPool
     from validation.requirements import require_checker
@@ -74,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     bundling = Bundling(arguments.bundle.resolve()) if arguments.bundle else None
     with WorkerPool(threads=arguments.threads) as pool:
         row = pool.submit(case, arguments.target, bundling).result()
+    if bundling is not None and bundling.root.is_dir():
+        clean(bundling.root)
     if arguments.json:
         print(row.to_json())
     else:

@@ -20,6 +20,8 @@ from validation.result import CheckResult, from_json
 from validation.vocabulary import Reason, Stage
 
 STDERR = "stderr"
+# How the note begins of a row whose child died after its verdict.
+DIED = "the diagnosis ended: "
 Runner = Callable[[Case, Any, EnterStage, Keep], CheckResult]
 Work = tuple[Case, Any, Runner | None]
 Verdict = tuple[Reason, str]
@@ -96,7 +98,7 @@ def row_of(folder: Path, row: CheckResult, ending: Ending) -> CheckResult:
         return _written(folder / ROW, row)
     if has_verdict(folder):
         kept = _written(folder / KEPT, row)
-        return kept.changed(notes=(*kept.notes, f"the diagnosis ended: {ending.verdict[1]}"))
+        return kept.changed(notes=(*kept.notes, f"{DIED}{ending.verdict[1]}"))
     reason, message = ending.verdict
     if ending.limit is None and _is_full(folder):
         message += "; the disk is full"

@@ -20,6 +20,7 @@ from validation.blame.stages import with_blame
 from validation.case import Case
 from validation.isolation.client import Server, ServerDiedError, modules_for
 from validation.isolation.outcome import (
+    DIED,
     STDERR,
     Runner,
     Work,
@@ -117,11 +118,15 @@ class WorkerPool:
     def _run(self, case: Case, target: Any, run: Runner | None) -> CheckResult:
         row = with_blame(self._row((case, target, run)))
         after_death = getattr(run, "after_death", None)
-        if after_death is None or row.reason not in _DEATHS or row.bundle or row.stage is None:
+        died = row.reason in _DEATHS or any(note.startswith(DIED) for note in row.notes)
+        if after_death is None or not died or row.bundle or row.stage is None:
             return row
-        recorded = self._row((case, target, after_death(row, row.stage)))
-        # The recording itself may die; the verdict stays.
-        return row.changed(bundle=recorded.bundle, notes=recorded.notes or row.notes)
+        # The recording itself may die: the last one runs nothing of the case. The verdict stays.
+        for until in (row.stage, Stage.ENVIRONMENT):
+            recorded = self._row((case, target, after_death(row, until)))
+            if recorded.bundle:
+                return row.changed(bundle=recorded.bundle)
+        return row.changed(notes=(*row.notes, "no bundle could be written"))
 
     def _row(self, work: Work) -> CheckResult:
         case, target, _ = work
