@@ -124,6 +124,8 @@ def _run(
         )
     if root and root.is_dir():
         clean(root)
+        with contextlib.suppress(OSError):  # bundles lie in it
+            root.rmdir()
     return rows
 
 

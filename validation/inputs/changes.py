@@ -11,9 +11,9 @@ def changes_of(array: np.ndarray, seed: int) -> Iterator[np.ndarray]:
     """Yield changed copies of an array, one a kind of change; none that equals the array.
 
     First the same values in another order, within each row and then anywhere: indices stay within
-    their vocabulary and masks stay masks. Then, for a model that order means nothing to, other values: floating-point ones scaled
-    and shifted, then negated and doubled; integers drawn anew from those that occur, or one less
-    where there is a single one; booleans the other way round.
+    their vocabulary and masks stay masks. Then, for a model that order means nothing to, other
+    values: floating-point ones scaled and shifted, then negated and doubled; integers drawn anew
+    from those that occur, or one less where there is a single one; booleans the other way round.
 
     Args:
         array: Any shape and dtype; nothing is yielded for an empty one, nor for integers that are

@@ -97,7 +97,7 @@ def _rows_of(path: Path) -> list[CheckResult]:
         if path.suffix == ".json":
             return [from_json(json.dumps(record)) for record in json.loads(text)["rows"]]
         lines = [line for line in text.split("\n") if line.strip()]
-        if lines and not text.endswith("\n") and _is_torn(lines[-1]):
+        if len(lines) > 1 and not text.endswith("\n") and _is_torn(lines[-1]):
             # A killed run left half a row; that cell's planned row still stands for it.
             lines.pop()
         return [_numbered(number, line) for number, line in enumerate(lines, start=1)]

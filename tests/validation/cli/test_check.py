@@ -145,8 +145,8 @@ def broken_archives(folder: Path) -> dict[str, Path]:
     paths = {name: folder / f"{name}.npz" for name in contents}
     for name, content in contents.items():
         paths[name].write_bytes(content)
-    np.save(folder / "single.npy", X)
-    return {**paths, "npy": folder / "single.npy", "missing": folder / "none.npz"}
+    np.save(folder / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
+    return {**paths, "npy": folder / "objects.npy", "missing": folder / "none.npz"}
 
 
 def test_broken_archives(forge: Forge, onnx_file: Path, tmp_path: Path) -> None:

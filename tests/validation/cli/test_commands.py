@@ -128,7 +128,7 @@ class TestMatrix:
         stem = tmp_path / "reports" / "v1.2"
         assert main(["matrix", "--report", str(stem), "--no-latency"]) == 1
         assert sorted(path.name for path in stem.parent.iterdir()) == [
-            "v1.2.json", "v1.2.jsonl", "v1.2.md",
+            "v1.2-bundles", "v1.2.json", "v1.2.jsonl", "v1.2.md",
         ]  # fmt: skip
         captured = capsys.readouterr()
         assert "[2/2]" in captured.err

@@ -117,4 +117,4 @@ def test_a_file_of_each_format_passes(
     (line,) = capfd.readouterr().out.splitlines()
     row = json.loads(line)
     assert (code, row["status"]) == (0, "PASS"), row["message"]
-    assert len(row["comparisons"]) == 1
+    assert [each["sample"] for each in row["comparisons"]] == [0, 1, 2]

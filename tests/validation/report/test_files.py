@@ -115,7 +115,7 @@ class TestReading:
 
     def test_a_truncated_line_is_named(self, tools: SimpleNamespace, tmp_path: Path) -> None:
         line = tools.make_row().to_json()
-        (tmp_path / "a.jsonl").write_text(f"{line}\n{line[:50]}")
+        (tmp_path / "a.jsonl").write_text(f"{line}\n{line[:50]}\n")
         with pytest.raises(InvalidInput, match=r"a\.jsonl.*line 2"):
             read_rows([tmp_path / "a.jsonl"])
 
