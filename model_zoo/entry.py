@@ -107,6 +107,8 @@ class Entry:
         rtol: Relative tolerance; None takes the checker's default.
         atol: Absolute tolerance; None takes the checker's default.
         time_limit: Seconds that one check may take; None takes the checker's default.
+        judges: By an output's name, or ``*`` for all others, how it is compared, in the checker's
+            words; the others are compared by its default.
 
     Raises:
         ValueError: A field is malformed.
@@ -121,6 +123,7 @@ class Entry:
     rtol: float | None = None
     atol: float | None = None
     time_limit: float | None = None
+    judges: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):

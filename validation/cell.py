@@ -256,12 +256,14 @@ def _compare(trial: Trial, row: CheckResult, clock: _Clock, keep: Keep) -> Check
         trial.references = _in_our_order(trial.ours, trial.references)
     judging = Judging(trial)
     found = judging.compare_all(trial.ours, trial.references)
-    row = _judged(row, found)
-    if row.reason is Reason.WRONG_VALUES:
+    judged = _judged(row, found)
+    if judged.reason is Reason.WRONG_VALUES:
         # A float64 run may clear it, and may end this process.
-        keep(with_blame(row.changed(stage=Stage.COMPARE)))
+        keep(with_blame(judged.changed(stage=Stage.COMPARE)))
+    if judged.reason in (None, Reason.WRONG_VALUES):
         found = judging.compare_all(trial.ours, trial.references, float64=True)
-        row = _judged(row.changed(status=Status.PASS, reason=None, message=""), found)
+        judged = _judged(row, found)
+    row = judged
     if row.status is Status.PASS:
         return row
     row = row.changed(stage=Stage.COMPARE)

@@ -26,6 +26,7 @@ def faulty_case(entry: ZooEntry, seam: str, seed: int, folder: Path) -> Case:
         build=partial(_build_faulty, entry.build, entry.framework, seam, seed, file),
         rtol=entry.rtol,
         atol=entry.atol,
+        judges=getattr(entry, "judges", {}),
         latency=False,
         time_limit=240.0,
     )
@@ -39,6 +40,7 @@ def clean_case(entry: ZooEntry, count: int, seed: int) -> Case:
         build=partial(_build_clean, entry.build, count, seed),
         rtol=entry.rtol,
         atol=entry.atol,
+        judges=getattr(entry, "judges", {}),
         latency=False,
         time_limit=600.0,
     )
@@ -62,9 +64,8 @@ def variant(inputs: Mapping[str, np.ndarray], seed: int) -> dict[str, np.ndarray
 def _like(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     bounded = array.size and array.dtype.kind == "f" and array.min() >= 0 and array.max() <= 1
     if array.dtype.kind != "f" or bounded:
-        if array.ndim == 0:
-            return array
-        return generator.permutation(array.reshape(-1)).reshape(array.shape)
+        # Within a row: another row may be indices into another vocabulary.
+        return generator.permuted(array, axis=-1) if array.ndim else array
     drawn = generator.standard_normal(array.shape) * array.std() + array.mean()
     return drawn.astype(array.dtype)
 

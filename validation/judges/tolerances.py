@@ -40,14 +40,14 @@ def relative_tolerance(dtype: np.dtype, accumulations: int = 1) -> float:
     """
     if is_whole(dtype):
         return 0.0
-    eps = _epsilon(dtype)
+    eps = epsilon_of(dtype)
     factor = _FACTOR_OF_HALF if is_half(dtype) else _FACTOR
     return min(factor * eps * math.sqrt(max(accumulations, 1)), ceiling_of(dtype))
 
 
 def ceiling_of(dtype: np.dtype) -> float:
     """Give the relative error from which on a result of this dtype is no longer right."""
-    eps = _epsilon(dtype)
+    eps = epsilon_of(dtype)
     return max(_CEILING_OF_HALF, eps) if is_half(dtype) else min(_CEILING, _CEILING * eps / 2**-23)
 
 
@@ -61,7 +61,8 @@ def is_half(dtype: np.dtype) -> bool:
     return dtype.kind in "fV" and dtype.itemsize <= 2 and not is_whole(dtype)
 
 
-def _epsilon(dtype: np.dtype) -> float:
+def epsilon_of(dtype: np.dtype) -> float:
+    """Give the distance from 1 to the next larger number of a floating-point dtype."""
     if dtype.kind == "V":
         import ml_dtypes
 

@@ -159,3 +159,40 @@ def test_complex_outputs() -> None:
 def test_no_factor(factor: float) -> None:
     with pytest.raises(InvalidInput, match="factor"):
         Float64(factor)
+
+
+ROUNDED = TRUTH.astype(np.float32)
+
+
+@pytest.mark.parametrize(("steps", "passes"), [(0.5, True), (20, False)])
+def test_within_the_tolerance_a_small_fault_is_found_by_the_float64_run(
+    steps: float, passes: bool
+) -> None:
+    """With 300 roundings behind it, the tolerance is 1.7e-5: 140 steps of float32."""
+    eps = float(np.finfo(np.float32).eps)
+    ours = (TRUTH * (1 + steps * eps)).astype(np.float32)
+    given = Context(300, lambda: Float64Run(TRUTH, "a test", True))
+    assert AllClose().compare("y", ours, ROUNDED, given)
+    comparison = compare(ours, ROUNDED, given)
+    assert bool(comparison) is passes
+    if not passes:
+        assert comparison.message.startswith("within the tolerance, but further")
+    for other in (Context(300), Context(300, lambda: Float64Run(TRUTH, "the IR", False))):
+        assert compare(ours, ROUNDED, other)
+    assert Float64(inner=AllClose(rtol=1e-4)).compare("y", ours, ROUNDED, given)
+
+
+def test_a_reference_that_is_far_worse_is_not_passed_over() -> None:
+    wrong = ROUNDED.copy()
+    wrong[7] += np.float32(3e-4)  # below the ceiling of 1e-3
+    comparison = compare(ROUNDED, wrong)
+    assert comparison.reason is Reason.WRONG_VALUES
+    assert comparison.notes[-1] == "the reference's own error is far larger than ours"
+
+
+def test_rounding_of_values_of_order_one_is_allowed_to_a_small_output() -> None:
+    """A sigmoid's tail: 1e-6, computed from 1 and therefore to 1e-7."""
+    small = np.abs(TRUTH) * 1e-6
+    coarse = (np.round(small * 2**23) / 2**23).astype(np.float32)
+    comparison = compare(small.astype(np.float32), coarse, context(small))
+    assert comparison, comparison
