@@ -16,6 +16,7 @@ from validation.cell import EnterStage, Keep, run_cell
 from validation.references.protocol import Arrays
 from validation.result import CheckResult
 from validation.trial import Trial
+from validation.untrusted.limits import allow
 
 _RECORD = "kept.json"
 _KINDS = ("inputs", "references", "ours")
@@ -50,6 +51,7 @@ class Keeping:
 
     def __call__(self, case: Case, target: Any, enter: EnterStage, keep: Keep) -> CheckResult:
         """Run the cell; the arguments are those of ``run_cell``."""
+        allow(self.folder.parent)
         return run_cell(case, target, enter, keep, self._write)
 
     def _write(self, trial: Trial, row: CheckResult) -> CheckResult:

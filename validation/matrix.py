@@ -7,15 +7,18 @@ import importlib.util
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from forge import InvalidInput
-from validation import environment
 from validation.bundles.cleaning import discard
 from validation.case import Case
-from validation.expectations import Expectation, apply_expectations, as_measured
+from validation.expectations import (
+    Expectation,
+    apply_expectations,
+    as_measured,
+    update_command,
+)
 from validation.isolation import WorkerPool
 from validation.isolation.outcome import Runner
-from validation.references import framework_named
 from validation.result import CheckResult
+from validation.resuming import tell_again, why_again
 from validation.row_file import RowFile
 from validation.vocabulary import Reason, Stage, Status
 from validation.zoos import ZooEntry
@@ -58,6 +61,7 @@ def run_matrix(
     expectations: Sequence[Expectation] = (),
     rows_file: RowFile | None = None,
     progress: Progress = lambda row: None,
+    notify: Callable[[str], None] = lambda text: None,
     run: Runner | None = None,
 ) -> list[CheckResult]:
     """Check entries, each in a child process.
@@ -71,9 +75,10 @@ def run_matrix(
         memory_limit: Resident bytes above which a cell is ended.
         expectations: Known failures.
         rows_file: A row for each planned cell, SKIP, is written to it at the start, and each
-            finished row at once. Cells that it holds already, finished in the same environment,
-            are not run again.
+            finished row at once. Cells that it holds already are not run again where
+            ``why_again`` has nothing to say.
         progress: Called with each finished row.
+        notify: Called with what a reader should know before the run begins.
         run: What runs a cell in its child, as ``WorkerPool.submit`` takes it.
 
     Returns:
@@ -86,9 +91,10 @@ def run_matrix(
     fields: dict[str, Any] = {"threads": threads, "latency": latency, "memory_limit": memory_limit}
     cases = [case_of_entry(entry, **fields) for entry in entries]
     rows: dict[str, CheckResult] = {}
+    update = update_command(rows_file.path if rows_file else None)
 
     def finish(row: CheckResult) -> None:
-        row = apply_expectations(row, expectations)
+        row = apply_expectations(row, expectations, update)
         if row.status is not Status.FAIL:
             row = discard(row)
         if rows_file is not None:
@@ -98,13 +104,19 @@ def run_matrix(
 
     done = {} if rows_file is None else rows_file.rows
     planned = []
+    again = []
     for case in cases:
         earlier = done.get((case.id, str(target)))
-        if earlier is not None and is_reusable(earlier, case):
-            rows[case.id] = apply_expectations(as_measured(earlier), expectations)
+        why = why_again(earlier, case) if earlier is not None else "it is new"
+        if earlier is not None and not why:
+            rows[case.id] = apply_expectations(as_measured(earlier), expectations, update)
             progress(rows[case.id])
-        else:
-            planned.append(case)
+            continue
+        planned.append(case)
+        if earlier is not None and earlier.status is not Status.SKIP:
+            again.append((case.id, why))
+    if again:
+        notify(tell_again(again))
     if rows_file is not None and planned:
         rows_file.append(*(_planned(case, target) for case in planned))
     with WorkerPool(jobs, threads) as pool:
@@ -118,23 +130,6 @@ def run_matrix(
         for future in concurrent.futures.as_completed(pending):
             finish(future.result())
     return [rows[case.id] for case in cases]
-
-
-def is_reusable(row: CheckResult, case: Case) -> bool:
-    """Tell whether a row on disk is what this case would give here: finished, and measured so.
-
-    Versions of Forge, TVM, the framework, Python and the platform must be those at hand, and so
-    must the number of threads. A cell that was skipped is tried again.
-    """
-    if row.status is Status.SKIP or row.environment.get("threads") != str(case.threads):
-        return False
-    if case.latency and row.status is Status.PASS and not row.latency:
-        return False
-    try:
-        packages = framework_named(case.framework).packages
-    except InvalidInput:
-        return False
-    return dict(row.versions) == environment.versions(packages)
 
 
 def missing_modules(framework: str) -> tuple[str, ...]:

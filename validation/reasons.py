@@ -33,7 +33,7 @@ _REASON_OF_ERROR: tuple[tuple[type[BaseException], Reason], ...] = (
 
 def reason_of(error: BaseException, stage: Stage) -> Reason:
     """Find the reason of a verdict for an error that was raised in a stage."""
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return Reason.DISK_FULL
     for kind, reason in _REASON_OF_ERROR:
         if isinstance(error, kind):

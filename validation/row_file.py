@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
 from forge import ForgeError, InvalidInput
+from forge.files import sync_folder
 from validation.result import CheckResult, from_json
 
 
@@ -19,8 +22,8 @@ class RowFileError(ForgeError):
 class RowFile:
     """A JSON-lines file of rows that one run at a time writes.
 
-    Each row is one line, written at once and flushed to the disk before the next thing happens. Of
-    several rows with one id and target the last counts.
+    Each row is one line, written at once and flushed to the disk before the next thing happens, so
+    that a kill tears the last line at most. Of several rows with one id and target the last counts.
 
     Use it as a context manager.
 
@@ -29,15 +32,21 @@ class RowFile:
         resume: Keep what lies there, and give it as ``rows``; else the file is emptied.
 
     Raises:
-        InvalidInput: Another run writes to it, or, to be resumed, it holds something else.
+        InvalidInput: Another run writes to it, it is no regular file, or, to be resumed, it holds
+            something else.
+        OSError: It cannot be opened.
     """
 
     def __init__(self, path: Path, resume: bool = False) -> None:
         self.path = path
         self.rows: dict[tuple[str, str], CheckResult] = {}
         self.torn = ""
-        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
+        self._handle = os.open(path, flags, 0o666)
         try:
+            if not stat.S_ISREG(os.fstat(self._handle).st_mode):
+                raise InvalidInput(f"{path} is no regular file: rows cannot be kept in it.")
+            sync_folder(path.parent)
             self._lock()
             if resume:
                 self._read()
@@ -73,14 +82,21 @@ class RowFile:
                 os.write(self._handle, data[written:])
             os.fsync(self._handle)
         except OSError as error:
-            os.ftruncate(self._handle, before)
-            raise RowFileError(
-                f"{self.path}: {error.strerror}: the rows of "
-                f"{', '.join(row.id for row in rows[:3])} could not be written.",
-                hint=f"all rows before are in {self.path}; make room and go on with --resume",
-            ) from error
+            # Half a row must not look like one. Should this fail too, the line lacks its end.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._handle, before)
+            raise self._unwritten(rows, error) from error
         for row in rows:
             self.rows[row.id, row.target] = row
+
+    def _unwritten(self, rows: Iterable[CheckResult], error: OSError) -> RowFileError:
+        kept = [row.id for row in finished(self.rows.values())]
+        return RowFileError(
+            f"{self.path}: {error.strerror}: not written: {_some(row.id for row in rows)}. "
+            f"On disk and whole: {len(kept)} finished rows of {len(self.rows)} planned"
+            f"{f' ({_some(kept)})' if kept else ''}.",
+            hint="make room, and run the same command again with --resume",
+        )
 
     def _lock(self) -> None:
         try:
@@ -119,6 +135,12 @@ class RowFile:
     def _take(self, line: str) -> None:
         row = from_json(line)
         self.rows[row.id, row.target] = row
+
+
+def _some(names: Iterable[str], most: int = 20) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more
 
 
 def finished(rows: Iterable[CheckResult]) -> list[CheckResult]:

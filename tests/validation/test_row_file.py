@@ -11,7 +11,7 @@ import pytest
 
 from forge import InvalidInput
 from validation.result import from_json
-from validation.row_file import RowFile, RowFileError, finished
+from validation.row_file import RowFile, finished
 from validation.vocabulary import Reason, Stage, Status
 
 
@@ -101,18 +101,24 @@ with RowFile(Path({str(path)!r})) as file:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 7, done.stderr
     assert "--resume" in done.stdout
+    assert "On disk and whole: 1 finished rows of 1 planned (onnx/a/b)" in done.stdout
     lines = path.read_text().splitlines()
     assert [from_json(line).id for line in lines] == ["onnx/a/b"] * 2
     assert path.read_bytes().endswith(b"\n")
 
 
-def test_a_full_device(tools: SimpleNamespace, tmp_path: Path) -> None:
-    if not os.path.exists("/dev/full"):
-        pytest.skip("/dev/full is not there")
+@pytest.mark.parametrize("special", ["/dev/full", "/dev/null"])
+def test_a_device_is_no_place_for_rows(tmp_path: Path, special: str) -> None:
     link = tmp_path / "rows.jsonl"
-    link.symlink_to("/dev/full")
-    with pytest.raises((RowFileError, OSError)):
-        RowFile(link).append(tools.make_row())
+    link.symlink_to(special)
+    with pytest.raises(InvalidInput, match="no regular file"):
+        RowFile(link)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rows.jsonl")
+    with pytest.raises(InvalidInput, match="no regular file"):
+        RowFile(tmp_path / "rows.jsonl")
 
 
 def test_planned_rows_are_not_finished(tools: SimpleNamespace) -> None:

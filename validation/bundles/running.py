@@ -13,6 +13,7 @@ from validation.cell import EnterStage, Keep, run_cell
 from validation.references import framework_named
 from validation.result import CheckResult
 from validation.trial import Trial
+from validation.untrusted.limits import allow
 from validation.vocabulary import Stage, Status
 
 
@@ -37,6 +38,7 @@ class Bundling:
 
     def __call__(self, case: Case, target: Any, enter: EnterStage, keep: Keep) -> CheckResult:
         """Run the cell; the arguments are those of ``run_cell``."""
+        allow(self.root)
 
         def finish(trial: Trial, row: CheckResult) -> CheckResult:
             if row.status is Status.FAIL:
@@ -74,6 +76,7 @@ class Recording:
 
     def __call__(self, case: Case, target: Any, enter: EnterStage, keep: Keep) -> CheckResult:
         """Give the row of the death, with its bundle; the arguments are those of ``run_cell``."""
+        allow(self.root)
         return record(case, target, self.row, self.root, self.limit, self.until, enter, keep)
 
 

@@ -15,7 +15,11 @@ from validation.cli.model_arguments import FRAMEWORKS
 if TYPE_CHECKING:
     from validation.expectations import Expectation
     from validation.result import CheckResult
+    from validation.row_file import RowFile
     from validation.zoos import ZooEntry
+
+# No file is named so: --resume without one.
+_OF_REPORT = ""
 
 
 def register(commands: Any) -> None:
@@ -24,6 +28,8 @@ def register(commands: Any) -> None:
         "matrix",
         help="check zoo entries in the environment at hand",
         description="Check zoo entries in the environment at hand, each in a process of its own.",
+        epilog="exit codes: 0 all passed, 1 a check failed, 2 bad usage or input, 3 nothing was "
+        "checked, or rows could not be written, 130 interrupted, 143 ended by SIGTERM",
     )
     parser.add_argument(
         "patterns", nargs="*", metavar="ID", help="entry ids; * and ? match any part"
@@ -38,8 +44,11 @@ def register(commands: Any) -> None:
     )
     parser.add_argument(
         "--resume",
-        action="store_true",
-        help="go on with STEM.jsonl: rows that are finished there are kept",
+        nargs="?",
+        const=_OF_REPORT,
+        metavar="STEM.jsonl",
+        help="go on where a run was killed: rows that are finished in the file are kept (default: "
+        "the file of --report; without it, what the file has planned is run, and reported beside)",
     )
     parser.add_argument(
         "--bundle",
@@ -55,41 +64,88 @@ def register(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the selected entries and report on them."""
-    from forge import InvalidInput
+    from validation.isolation.signals import ended_by_signals
+    from validation.requirements import require_checker
+    from validation.row_file import RowFileError
+    from validation.vocabulary import ExitCode
+
+    require_checker()
+    try:
+        with ended_by_signals():
+            return _run(arguments)
+    except RowFileError as error:
+        # The checks may well have passed; it is the harness that has not done its work.
+        print(f"forge: {error}", file=sys.stderr)
+        return ExitCode.NOTHING_CHECKED
+
+
+def _run(arguments: argparse.Namespace) -> int:
     from validation.expectations import read_expectations
     from validation.report.files import write_report
     from validation.report.summary import summarise
     from validation.report.terminal import print_table
-    from validation.requirements import require_checker
-    from validation.zoos import installed_zoo, select
+    from validation.zoos import installed_zoo
 
-    require_checker()
-    if arguments.resume and not arguments.report:
-        raise InvalidInput("--resume needs --report: the STEM of the file to go on with.")
     zoo = installed_zoo()
     expectations = read_expectations(zoo.expectation_files, [entry.id for entry in zoo.entries])
-    entries = select(
-        zoo.entries,
-        suite=arguments.suite,
-        frameworks=arguments.framework,
-        patterns=arguments.patterns,
-    )
-    rows = _run(arguments, entries, expectations)
+    stem = _stem(arguments)
+    rows = _rows(arguments, zoo.entries, expectations, stem)
     if arguments.json:
         for row in rows:
             print(row.to_json())
     else:
         print_table(rows)
-    if arguments.report:
-        written = write_report(rows, arguments.report)
+    if stem:
+        written = write_report(rows, stem)
         print(f"wrote {', '.join(map(str, written))}", file=sys.stderr)
     return summarise(rows).exit_code
 
 
-def _run(
+def _stem(arguments: argparse.Namespace) -> Path | None:
+    """Give the stem of the report: the one asked for, or that of the file that is resumed."""
+    from forge import InvalidInput
+
+    if arguments.resume is None:
+        return arguments.report
+    if arguments.resume == _OF_REPORT:
+        if not arguments.report:
+            raise InvalidInput("--resume needs the file to go on with, or the --report it is of.")
+        return arguments.report
+    file = Path(arguments.resume)
+    if file.suffix != ".jsonl" or arguments.report:
+        raise InvalidInput(
+            f"--resume is given {str(file)!r}"
+            f"{f' and --report {str(arguments.report)!r}' if arguments.report else ''}.",
+            hint="give --resume STEM.jsonl alone, or --report STEM with a bare --resume at the end",
+        )
+    if not file.is_file():
+        raise InvalidInput(f"there is no file {str(file)!r} to go on with.")
+    return file
+
+
+def _selected(
+    arguments: argparse.Namespace, known: Sequence[ZooEntry], file: RowFile | None
+) -> list[ZooEntry]:
+    """Pick the entries to check: those asked for, or those of the file that is resumed."""
+    from validation.resuming import entries_of
+    from validation.zoos import select
+
+    is_asked_for = arguments.patterns or arguments.suite or arguments.framework
+    if file is not None and arguments.resume not in (None, _OF_REPORT) and not is_asked_for:
+        return entries_of(file, arguments.target, known)
+    return select(
+        known,
+        suite=arguments.suite,
+        frameworks=arguments.framework,
+        patterns=arguments.patterns,
+    )
+
+
+def _rows(
     arguments: argparse.Namespace,
-    entries: Sequence[ZooEntry],
+    known: Sequence[ZooEntry],
     expectations: Sequence[Expectation],
+    stem: Path | None,
 ) -> list[CheckResult]:
     from validation.bundles.cleaning import clean
     from validation.bundles.running import Bundling
@@ -98,18 +154,19 @@ def _run(
     from validation.report.terminal import row_progress
     from validation.row_file import RowFile, finished
 
-    root = _bundle_root(arguments)
+    root = _bundle_root(arguments, stem)
     with contextlib.ExitStack() as stack:
-        rows_file = None
-        if arguments.report:
-            arguments.report.parent.mkdir(parents=True, exist_ok=True)
-            path = path_of(arguments.report, ".jsonl")
-            rows_file = stack.enter_context(RowFile(path, arguments.resume))
-            if rows_file.torn:
-                print(f"{path}: the last line was torn and is dropped", file=sys.stderr)
-            if arguments.resume:
-                known = len(finished(rows_file.rows.values()))
-                print(f"{path}: {known} rows are finished", file=sys.stderr)
+        file = None
+        if stem:
+            _selected(arguments, known, None)  # what is asked for must be there before a file is
+            stem.parent.mkdir(parents=True, exist_ok=True)
+            resume = arguments.resume is not None
+            file = stack.enter_context(RowFile(path_of(stem, ".jsonl"), resume))
+            if file.torn:
+                _note(f"{file.path}: the last line was torn and is dropped")
+            if resume:
+                _note(f"{file.path}: {len(finished(file.rows.values()))} rows are finished")
+        entries = _selected(arguments, known, file)
         progress = stack.enter_context(row_progress(len(entries), show=not arguments.json))
         rows = run_matrix(
             entries,
@@ -118,8 +175,9 @@ def _run(
             threads=arguments.threads,
             latency=not arguments.no_latency,
             expectations=expectations,
-            rows_file=rows_file,
+            rows_file=file,
             progress=progress,
+            notify=_note,
             run=Bundling(root.resolve()) if root else None,
         )
     if root and root.is_dir():
@@ -129,7 +187,11 @@ def _run(
     return rows
 
 
-def _bundle_root(arguments: argparse.Namespace) -> Path | None:
+def _note(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _bundle_root(arguments: argparse.Namespace, stem: Path | None) -> Path | None:
     """Give the folder of bundles: the one asked for, or beside the report; None for no bundles."""
     from validation.report.files import path_of
 
@@ -137,4 +199,4 @@ def _bundle_root(arguments: argparse.Namespace) -> Path | None:
         return None
     if arguments.bundle:
         return Path(arguments.bundle)
-    return path_of(arguments.report, "-bundles") if arguments.report else None
+    return path_of(stem, "-bundles") if stem else None

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
 
 from validation.expectations.record import Expectation
 from validation.result import CheckResult
 from validation.vocabulary import Status
 
-UPDATE = "forge expectations update RESULTS.jsonl"
+
+def update_command(results: Path | None = None) -> str:
+    """Give the command that brings the lists up to date with a file of results."""
+    return f"forge expectations update {shlex.quote(str(results)) if results else 'RESULTS.jsonl'}"
 
 
-def apply_expectations(row: CheckResult, expectations: Iterable[Expectation]) -> CheckResult:
+UPDATE = update_command()
+
+
+def apply_expectations(
+    row: CheckResult, expectations: Iterable[Expectation], update: str = UPDATE
+) -> CheckResult:
     """Turn an expected failure into XFAIL, and a pass that was not expected into XPASS.
 
-    A case that fails at another stage or for another reason than expected stays a FAIL.
+    A case that fails at another stage or for another reason than expected stays a FAIL. Its message
+    says what was expected, and so does ``expectation``.
+
+    Args:
+        row: What a check has found.
+        expectations: Known failures. Of several that apply any may be the right one.
+        update: The command that changes the lists, for the message.
     """
     expected = [each for each in expectations if each.applies_to(row)]
     if not expected or row.status not in (Status.PASS, Status.FAIL):
@@ -23,14 +39,15 @@ def apply_expectations(row: CheckResult, expectations: Iterable[Expectation]) ->
         text = f"{expected[0].why} ({expected[0].link})"
         message = (
             f"passes, and was expected to fail at {expected[0].stage.value}: {text}; "
-            f"'{UPDATE}' takes it off the list"
+            f"'{update}' takes it off the list"
         )
         return row.changed(status=Status.XPASS, message=message, expectation=text)
     for each in expected:
-        if (row.stage, row.reason) == (each.stage, each.reason):
+        if each.is_met_by(row):
             return row.changed(status=Status.XFAIL, expectation=f"{each.why} ({each.link})")
     wanted = " or ".join(f"{each.reason.value} at {each.stage.value}" for each in expected)
-    return row.changed(message=f"{row.message} (expected {wanted}; '{UPDATE}' changes the list)")
+    text = f"expected {wanted}; '{update}' changes the list"
+    return row.changed(message=_with(row.message, text), expectation=text)
 
 
 def as_measured(row: CheckResult) -> CheckResult:
@@ -39,4 +56,11 @@ def as_measured(row: CheckResult) -> CheckResult:
         return row.changed(status=Status.FAIL, expectation="")
     if row.status is Status.XPASS:
         return row.changed(status=Status.PASS, message="", expectation="")
+    if row.expectation:
+        message = row.message.removesuffix(_with("", row.expectation))
+        return row.changed(message=message, expectation="")
     return row
+
+
+def _with(message: str, expectation: str) -> str:
+    return f"{message} ({expectation})"

@@ -9,20 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name
 
 from forge import InvalidInput
-from validation.expectations.record import Expectation
+from validation.expectations.record import PLATFORM, Expectation
+from validation.references import frameworks
 from validation.vocabulary import Reason, Stage
 from validation.zoos import nearest
 
 SCHEMA = 2
 _REQUIRED = ("case", "stage", "reason", "why", "link")
 _OPTIONAL = ("target", "versions")
-# What a row tells the version of; a misspelt one would never match.
-DISTRIBUTIONS = (
-    "python", "forge-validation", "apache-tvm", "apache-tvm-ffi", "numpy", "onnx", "onnxruntime",
-    "torch", "tensorflow", "tensorflow-cpu", "tf2onnx", "keras", "tflite", "ai-edge-litert",
-)  # fmt: skip
+# What every row tells the version of.
+_ALWAYS = ("python", PLATFORM, "forge-validation", "apache-tvm", "apache-tvm-ffi", "numpy")
 
 
 def read_expectations(files: Iterable[Path], known_ids: Sequence[str]) -> tuple[Expectation, ...]:
@@ -41,10 +40,14 @@ def read_expectations(files: Iterable[Path], known_ids: Sequence[str]) -> tuple[
             problems.append(error.message)
             continue
         for number, record in enumerate(records, start=1):
-            faults = list(_faults(record, known_ids))
-            problems += [f"{file}, failure {number}: {fault}" for fault in faults]
-            if not faults:
-                found.append(expectation_of(record))
+            where = f"{file}, failure {number}"
+            faults = list(faults_of(record, known_ids))
+            problems += [f"{where}: {fault}" for fault in faults]
+            if faults:
+                continue
+            if record in records[: number - 1]:
+                problems.append(f"{where}: the same stands in failure {records.index(record) + 1}")
+            found.append(expectation_of(record))
     if problems:
         raise InvalidInput("\n  ".join(problems))
     return tuple(found)
@@ -101,7 +104,8 @@ def expectation_of(record: dict[str, Any]) -> Expectation:
     )
 
 
-def _faults(record: dict[str, Any], known_ids: Sequence[str]) -> Iterator[str]:
+def faults_of(record: dict[str, Any], known_ids: Sequence[str]) -> Iterator[str]:
+    """Say what is wrong with a record, a line each, with what may have been meant."""
     fields = (*_REQUIRED, *_OPTIONAL)
     for name in sorted(set(record) - set(fields)):
         yield f"unknown field {name!r}; {_near(name, fields)}"
@@ -119,20 +123,36 @@ def _faults(record: dict[str, Any], known_ids: Sequence[str]) -> Iterator[str]:
         known = [word.value for word in words]
         if isinstance(texts.get(name), str) and texts[name] not in known:
             yield f"{texts[name]!r} is no {name}; {_near(texts[name], known)}"
-    yield from _faults_of_versions(record.get("versions", {}))
+    cases = [known for known in known_ids if fnmatchcase(known, str(case))]
+    yield from _faults_of_versions(record.get("versions", {}), {c.split("/")[0] for c in cases})
 
 
-def _faults_of_versions(versions: Any) -> Iterator[str]:
+def _faults_of_versions(versions: Any, of: Iterable[str]) -> Iterator[str]:
     if not isinstance(versions, dict):
         yield f'versions is {versions!r}, expected a table such as {{ onnx = ">=1.20" }}'
         return
+    known = _distributions(of)
     for name, ranges in versions.items():
-        if name not in DISTRIBUTIONS:
-            yield f"versions: no row tells the version of {name!r}; {_near(name, DISTRIBUTIONS)}"
+        if canonicalize_name(name) not in known:
+            yield f"versions: no such row tells the version of {name!r}; {_near(name, known)}"
+        if name == PLATFORM and isinstance(ranges, str):
+            continue
         try:
             SpecifierSet(ranges)
         except (InvalidSpecifier, TypeError, AttributeError):
             yield f'versions: {ranges!r} is no range of versions such as ">=1.20,<1.23"'
+
+
+def _distributions(names: Iterable[str]) -> list[str]:
+    """List what rows of these frameworks tell the version of; of all, where there are none."""
+    wanted = set(names)
+    packages = [
+        package
+        for framework in frameworks()
+        if framework.name in wanted or not wanted
+        for package in framework.packages
+    ]
+    return list(dict.fromkeys([*_ALWAYS, *packages]))
 
 
 def _near(word: str, known: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from validation.cell import run_cell
 from validation.result import CheckResult
+from validation.untrusted.limits import enter_scratch
 from validation.vocabulary import Reason, Stage, Status
 
 JOB, STAGE, ROW, KEPT = "job.pickle", "stage", "row.json", "kept.json"
@@ -24,8 +25,7 @@ def work(folder: Path) -> None:
     another name, while this process still looks for an explanation that may be its end.
     """
     scratch = folder / "scratch"
-    scratch.mkdir()
-    os.chdir(scratch)
+    enter_scratch(scratch, writable=[folder])
 
     def enter(stage: Stage) -> None:
         # The verdict does not depend on it. It is written over what the parent has laid out, since

@@ -76,18 +76,23 @@ def render_markdown(rows: Sequence[CheckResult]) -> str:
     return text
 
 
-def read_rows(paths: Sequence[Path]) -> list[CheckResult]:
+def read_rows(paths: Sequence[Path], by_versions: bool = False) -> list[CheckResult]:
     """Read rows from JSON-lines files or JSON reports.
 
     Of several rows with one id and target the last counts.
 
+    Args:
+        paths: The files.
+        by_versions: Rows of one id and target that were measured with other versions all count.
+
     Raises:
         InvalidInput: A file that is missing or holds something else.
     """
-    rows: dict[tuple[str, str], CheckResult] = {}
+    rows: dict[object, CheckResult] = {}
     for path in paths:
         for row in _rows_of(path):
-            rows[row.id, row.target] = row
+            versions = frozenset(row.versions.items()) if by_versions else None
+            rows[row.id, row.target, versions] = row
     return list(rows.values())
 
 
@@ -97,15 +102,23 @@ def _rows_of(path: Path) -> list[CheckResult]:
         if path.suffix == ".json":
             return [from_json(json.dumps(record)) for record in json.loads(text)["rows"]]
         lines = [line for line in text.split("\n") if line.strip()]
-        if len(lines) > 1 and not text.endswith("\n") and _is_torn(lines[-1]):
-            # A killed run left half a row; that cell's planned row still stands for it.
-            lines.pop()
-        return [_numbered(number, line) for number, line in enumerate(lines, start=1)]
+        torn = bool(lines) and not text.endswith("\n") and _is_torn(lines[-1])
+        whole = lines[:-1] if torn else lines
+        rows = [_numbered(number, line) for number, line in enumerate(whole, start=1)]
+        if torn and not _has_unfinished(rows):
+            _numbered(len(lines), lines[-1])
+        return rows
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidInput(
             f"{str(path)!r} cannot be read as results: {error}",
             hint="give the .jsonl or .json that 'forge matrix' wrote",
         ) from error
+
+
+def _has_unfinished(rows: Sequence[CheckResult]) -> bool:
+    """Tell whether a killed run left these: the row that it tore still stands there as planned."""
+    last = {(row.id, row.target): row for row in rows}
+    return any(row.is_unfinished for row in last.values())
 
 
 def _is_torn(line: str) -> bool:

@@ -2,7 +2,7 @@
 
 Some of it runs while the archive is read (``__setstate__``), and a few of torch's operators write
 or map files, call Python or other processes. Measured with torch 2.13: ``torch`` can be given
-another name, and ``getattr`` reaches its operators by a text, in which letters may be written as numbers.
+another name, and ``getattr`` reaches its operators by a text, whose letters may be numbers.
 So it is names that are looked for, whatever stands before them. Nothing here tells code from text:
 two readers that disagree on where a text ends would be a way around.
 """

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from validation.expectations import Expectation, apply_expectations, as_measured
+from validation.expectations import (
+    Expectation,
+    apply_expectations,
+    as_measured,
+    update_command,
+)
 from validation.vocabulary import Reason, Stage, Status
 
 
@@ -64,6 +70,22 @@ def test_any_of_several_expectations_may_fit(tools: SimpleNamespace) -> None:
 
 def test_what_was_expected_is_taken_out_of_a_row(tools: SimpleNamespace) -> None:
     failed, passed = tools.failed_row(message="m"), tools.make_row()
-    for row in (failed, passed):
+    other = tools.failed_row(Stage.RUN, message="m ()")
+    for row in (failed, passed, other):
         assert as_measured(apply_expectations(row, [expected()])) == row
         assert as_measured(row) == row
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_the_message_names_the_command_for_these_results(
+    tools: SimpleNamespace, fails: bool
+) -> None:
+    row = tools.failed_row(Stage.RUN) if fails else tools.make_row()
+    update = update_command(Path("my reports/all.jsonl"))
+    assert update == "forge expectations update 'my reports/all.jsonl'"
+    assert update in apply_expectations(row, [expected()], update).message
+
+
+def test_expectations_applied_twice_say_it_once(tools: SimpleNamespace) -> None:
+    row = apply_expectations(tools.failed_row(Stage.RUN, message="m"), [expected()])
+    assert apply_expectations(as_measured(row), [expected()]) == row

@@ -135,11 +135,44 @@ class TestReading:
                 read_rows([path])
 
 
-def test_a_row_that_a_kill_has_torn_is_left_out(tmp_path: Path, tools: SimpleNamespace) -> None:
-    file = tmp_path / "rows.jsonl"
-    first, second = tools.make_row("onnx/a/0"), tools.make_row("onnx/a/1")
-    file.write_text(f"{first.to_json()}\n{second.to_json()[:50]}")
-    assert read_rows([file]) == [first]
-    file.write_text(f"{first.to_json()[:50]}\n{second.to_json()}\n")
-    with pytest.raises(InvalidInput, match="line 1"):
-        read_rows([file])
+class TestTornRows:
+    """A kill in the middle of a write leaves half a line at the end, and no newline after it."""
+
+    @pytest.fixture
+    def planned(self, tools: SimpleNamespace) -> list[CheckResult]:
+        ends = {"stage": Stage.ENVIRONMENT, "reason": Reason.ENVIRONMENT_ERROR}
+        return [tools.make_row(f"onnx/a/{n}", Status.SKIP, **ends) for n in range(2)]
+
+    def write(self, folder: Path, *rows: CheckResult, torn: str) -> Path:
+        file = folder / "rows.jsonl"
+        file.write_text("".join(f"{row.to_json()}\n" for row in rows) + torn)
+        return file
+
+    def test_the_planned_row_stands_for_it(
+        self, tmp_path: Path, tools: SimpleNamespace, planned: list[CheckResult]
+    ) -> None:
+        first, second = tools.make_row("onnx/a/0"), tools.make_row("onnx/a/1").to_json()
+        file = self.write(tmp_path, *planned, first, torn=second[:50])
+        assert read_rows([file]) == [first, planned[1]]
+
+    def test_where_none_does_a_cell_would_be_lost(
+        self, tmp_path: Path, tools: SimpleNamespace, planned: list[CheckResult]
+    ) -> None:
+        rows = [tools.make_row(f"onnx/a/{n}") for n in range(2)]
+        for whole in ([rows[0]], [*planned, *rows]):
+            file = self.write(tmp_path, *whole, torn=rows[1].to_json()[:50])
+            with pytest.raises(InvalidInput, match=f"line {len(whole) + 1}"):
+                read_rows([file])
+
+    def test_only_the_last_line_can_be_torn(
+        self, tmp_path: Path, tools: SimpleNamespace, planned: list[CheckResult]
+    ) -> None:
+        torn = f"{planned[0].to_json()[:50]}\n{planned[1].to_json()}\n"
+        with pytest.raises(InvalidInput, match="line 1"):
+            read_rows([self.write(tmp_path, torn=torn)])
+
+    def test_a_row_that_lacks_only_the_newline_counts(
+        self, tmp_path: Path, tools: SimpleNamespace
+    ) -> None:
+        row = tools.make_row()
+        assert read_rows([self.write(tmp_path, torn=row.to_json())]) == [row]
