@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from forge import InvalidInput
+from validation.untrusted.archives import is_archive
+from validation.untrusted.arrays import read_npz
 
 # Under this name stands the array of an .npy file, which has none, until ``named`` gives it one.
 UNNAMED = ""
@@ -20,11 +22,15 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         InvalidInput: It is missing, no such file, or holds Python objects.
     """
     try:
+        if is_archive(path):
+            return read_npz(path)
         with path.open("rb") as file:
             content = np.load(file, allow_pickle=False)
             if isinstance(content, np.ndarray):
                 return {UNNAMED: content}
             return {name: content[name] for name in content.files}
+    except InvalidInput:
+        raise
     except Exception as error:  # each of numpy, zipfile, zlib and ast has errors of its own
         raise InvalidInput(
             f"{str(path)!r} cannot be read as named arrays: {error}",
