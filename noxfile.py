@@ -72,13 +72,6 @@ def mutation(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.mutation", *session.posargs)
 
 
-@nox.session(default=False)
-def fuzz(session: nox.Session) -> None:
-    """Feed 20,000 damaged model files to everything that reads one."""
-    install(session, "all", groups=("tests",))
-    session.run("python", "-m", "fuzzing", *session.posargs)
-
-
 def _register(framework: str) -> None:
     @nox.session(name=framework, default=False, tags=["frameworks"])
     def check_one(session: nox.Session) -> None:
