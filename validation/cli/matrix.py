@@ -105,17 +105,17 @@ def _stem(arguments: argparse.Namespace) -> Path | None:
     """Give the stem of the report: the one asked for, or that of the file that is resumed."""
     from forge import InvalidInput
 
+    report: Path | None = arguments.report
     if arguments.resume is None:
-        return arguments.report
+        return report
     if arguments.resume == _OF_REPORT:
-        if not arguments.report:
+        if not report:
             raise InvalidInput("--resume needs the file to go on with, or the --report it is of.")
-        return arguments.report
+        return report
     file = Path(arguments.resume)
-    if file.suffix != ".jsonl" or arguments.report:
+    if file.suffix != ".jsonl" or report:
         raise InvalidInput(
-            f"--resume is given {str(file)!r}"
-            f"{f' and --report {str(arguments.report)!r}' if arguments.report else ''}.",
+            f"--resume is given {str(file)!r}{f' and --report {str(report)!r}' if report else ''}.",
             hint="give --resume STEM.jsonl alone, or --report STEM with a bare --resume at the end",
         )
     if not file.is_file():

@@ -12,6 +12,7 @@ child has started: what a child leaves behind becomes the server's own child.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import fcntl
 import importlib
 import json
@@ -39,7 +40,7 @@ def serve(modules: list[str]) -> None:
     with _ended_by_hangup(lines):
         for name in modules:
             _reply(replies, {"importing": name})
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception, SystemExit):
                 importlib.import_module(name)
     wake, woken = os.pipe()
     os.set_blocking(wake, False)
@@ -156,6 +157,7 @@ def _become_worker(folder: str, server: int, descriptors: tuple[int, ...]) -> No
         for name, descriptor in (("stdout", 1), ("stderr", 2)):
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
             os.dup2(os.open(Path(folder, name), flags, 0o600), descriptor)
+        faulthandler.enable(all_threads=False)
         from validation.isolation.worker import work
 
         work(Path(folder))

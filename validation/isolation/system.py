@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import re
 import signal
 from pathlib import Path
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_STDERR_LINES = 15
-_LARGEST_TAIL = 8192
+_LINES, _LINES_BEFORE, _LONGEST_LINE = 15, 10, 300
+# A stack of a hundred calls takes some 10 KiB.
+_READ = 64 << 10
+_STACK = re.compile(r"Fatal Python error: |!!!!!!! Segfault encountered !!!!!!!")
 
 
 def signal_name(number: int) -> str:
@@ -21,15 +24,24 @@ def signal_name(number: int) -> str:
 
 
 def last_lines(path: Path) -> str:
-    """Give the last lines of a file; empty where there is none."""
+    """Give the last lines of a file; empty where there is none.
+
+    Of a crash that tells its stack, these are the lines before it and the innermost calls, which
+    Python and TVM both write first.
+    """
     try:
         with open(path, "rb") as stream:
             stream.seek(0, 2)
-            stream.seek(max(0, stream.tell() - _LARGEST_TAIL))
+            stream.seek(max(0, stream.tell() - _READ))
             lines = stream.read().decode(errors="replace").rstrip().splitlines()
     except OSError:
         return ""
-    return "\n".join(lines[-_STDERR_LINES:])
+    stack = next((n for n, line in enumerate(lines) if _STACK.match(line)), None)
+    if stack is None:
+        found = lines[-_LINES:]
+    else:
+        found = lines[max(0, stack - _LINES_BEFORE) : stack + _LINES]
+    return "\n".join(line[-_LONGEST_LINE:] for line in found)
 
 
 def die_with_parent() -> None:

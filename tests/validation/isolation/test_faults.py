@@ -52,7 +52,8 @@ class TestCrashes:
 
         row = check(build)
         assert row.signal == "SIGABRT"
-        assert row.stderr == "terminate called after throwing"
+        assert row.stderr.startswith("terminate called after throwing\nFatal Python error: Aborted")
+        assert "in build" in row.stderr
 
     def test_crash_inside_the_reference(self, check: Check, tools: SimpleNamespace) -> None:
         inner = tools.light_build()
